@@ -1,0 +1,165 @@
+"""What every linker shares: it ranks KB *names*; the code here, and only here, turns names into concepts.
+
+A linker answers "which rows of the KB's name list, with which scores, for which reason" (``Ranking``). Homonyms (one row,
+several owners), ties, the type or subtree filter on owners, over-fetching until k distinct concepts are found, and
+abstention are the same for all of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nomina.kb.store import KnowledgeBase, Owner, Subset
+from nomina.types import SCOPES, Candidate, Document, Prediction, Query
+
+NO_ROW = -1
+"""Fills the tail of a ranking that has fewer rows than asked for."""
+
+_BATCH = 512
+_SCOPE_ORDER = {scope: i for i, scope in enumerate(SCOPES)}
+
+
+class Rule(IntEnum):
+    """Why a name was offered, most trusted first; the lower-case name stands in ``Candidate.rule``."""
+
+    EXACT = 0
+    NORMALISED = 1
+    SPELLING = 2
+    INFLECTION = 3
+    ORDER = 4
+    DERIVATION = 5
+    ABBREVIATION = 6
+    TFIDF = 7
+
+    @property
+    def label(self) -> str:
+        """The word that users see."""
+        return self.name.lower()
+
+
+class Ranking(NamedTuple):
+    """Names for n queries, best first.
+
+    ``rows`` int64 (n, k), ``NO_ROW`` where there are fewer; ``scores`` float32 (n, k), higher is better; ``rules`` uint8
+    (n, k), values of ``Rule``.
+    """
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    rules: NDArray[np.uint8]
+
+    @classmethod
+    def empty(cls, n: int, k: int) -> Self:
+        """A ranking with no rows, to be filled."""
+        return cls(
+            np.full((n, k), NO_ROW, np.int64), np.full((n, k), -np.inf, np.float32), np.zeros((n, k), np.uint8)
+        )
+
+
+class Linker(ABC):
+    """Ranks KB names for mentions; ``link`` makes predictions of the ranking.
+
+    Linkers hold a ``KnowledgeBase`` and read-only tables; they pickle as paths and re-open in another process.
+    """
+
+    default_threshold: ClassVar[float] = 0.0
+    """The score under which ``link`` abstains where the caller names none."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb = kb
+
+    @abstractmethod
+    def rank(self, queries: Sequence[Query], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
+        """The best k names for each query; ``within`` (bool, one value a row) says which rows may be named."""
+
+    def link(
+        self,
+        documents: Iterable[Document],
+        *,
+        k: int = 5,
+        threshold: float | None = None,
+        within: Subset | None = None,
+    ) -> Iterator[Prediction]:
+        """One prediction a mention, in order: at most k concepts (all of a tie's), best first.
+
+        A prediction is ``abstained`` where no candidate reaches the threshold; its candidates stay, as what came nearest.
+        """
+        floor = self.default_threshold if threshold is None else threshold
+        queries = (Query(document, mention) for document in documents for mention in document.mentions)
+        while batch := list(islice(queries, _BATCH)):
+            for query, candidates in zip(batch, self._candidates(batch, k, within), strict=True):
+                yield Prediction(
+                    query.document.id,
+                    query.mention,
+                    candidates,
+                    ambiguous=len(candidates) > 1 and candidates[1].rank == 1,
+                    abstained=not candidates or candidates[0].score < floor,
+                )
+
+    def _candidates(
+        self, queries: Sequence[Query], k: int, within: Subset | None
+    ) -> list[tuple[Candidate, ...]]:
+        """Rank, and rank deeper those queries whose rows did not yield k distinct concepts."""
+        found: list[tuple[Candidate, ...]] = [()] * len(queries)
+        todo = list(range(len(queries)))
+        width = k + 2
+        while todo:
+            ranking = self.rank([queries[i] for i in todo], width, None if within is None else within.rows)
+            again = []
+            for j, i in enumerate(todo):
+                found[i], distinct = self._concepts(ranking, j, queries[i].mention.text, k, within)
+                if distinct < k and ranking.rows.shape[1] == width and ranking.rows[j, -1] != NO_ROW:
+                    again.append(i)
+            todo, width = again, width * 4
+        return found
+
+    def _concepts(
+        self, ranking: Ranking, j: int, text: str, k: int, within: Subset | None
+    ) -> tuple[tuple[Candidate, ...], int]:
+        """The concepts that own the ranked rows of query j, and how many distinct ones there were.
+
+        Order: score; then the owner whose raw name is the very mention; then synonym scope; then entity number. Owners that
+        differ in the last only share a rank, and a tie that crosses the k-th place is given whole.
+        """
+        best: dict[int, tuple[tuple[float, bool, int], int, Owner, int]] = {}
+        for row, score, rule in zip(*(part[j].tolist() for part in ranking), strict=True):
+            if row == NO_ROW:
+                break
+            for owner in self.kb.owners_of(row):
+                if within is not None and not within.entities[owner.number]:
+                    continue
+                key = (-score, owner.name.text != text, _SCOPE_ORDER[owner.name.scope])
+                if owner.number not in best or key < best[owner.number][0]:
+                    best[owner.number] = (key, row, owner, rule)
+        ordered = sorted(best.values(), key=lambda item: (item[0], item[2].number))
+        candidates: list[Candidate] = []
+        rank, before = 0, None
+        for place, (key, row, owner, rule) in enumerate(ordered, start=1):
+            if key != before:
+                if place > k:
+                    break
+                rank, before = place, key
+            reason = Rule.EXACT if rule == Rule.NORMALISED and not key[1] else Rule(rule)
+            candidates.append(
+                Candidate(owner.entity_id, owner.preferred, owner.name.text, -key[0], rank, reason.label, row)
+            )
+        return tuple(candidates), len(ordered)
+
+    def state(self) -> dict[str, Any]:
+        """What ``from_state`` needs beside the KB: plain values that JSON can hold."""
+        return {}
+
+    @classmethod
+    def from_state(cls, kb: KnowledgeBase, state: dict[str, Any]) -> Self:
+        """The linker again, over an opened KB."""
+        return cls(kb, **state)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_state, (self.kb, self.state())
