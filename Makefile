@@ -35,7 +35,7 @@ clean:
 	rm -rf $(VENV) .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(RUN):
-	@$(PYTHON) -c 'import sys; sys.exit("nomina needs Python 3.11 or newer; name one with PYTHON=" * (sys.version_info < (3, 11)))'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "nomina needs Python 3.11 or newer; name one with PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.bare: pyproject.toml constraints.txt | $(RUN)
