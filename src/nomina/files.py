@@ -1,0 +1,224 @@
+"""Files and folders: atomic writes, locks, transparent .gz, UTF-8 lines, the cache folder."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import os
+import re
+import secrets
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from nomina.errors import FormatError, UsageError
+
+Skip = Callable[[FormatError], None]
+"""Told of each fault that a lenient reader repairs or leaves out."""
+
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def home() -> Path:
+    """The folder of everything that nomina makes for itself: ``NOMINA_HOME``, else the user's cache folder."""
+    chosen = os.environ.get("NOMINA_HOME")
+    if chosen:
+        return Path(chosen).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("nomina")
+
+
+def home_folder(*parts: str) -> Path:
+    """A folder under ``home()``, made where it is missing.
+
+    Raises:
+        UsageError: it cannot be made or written to.
+    """
+    folder = home().joinpath(*parts)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_writable(folder, error.strerror) from error
+    if not os.access(folder, os.W_OK):
+        raise _not_writable(folder, "Permission denied")
+    return folder
+
+
+def _not_writable(folder: Path, why: str | None) -> UsageError:
+    return UsageError(
+        f"cannot write to the cache folder {folder} ({why}): set NOMINA_HOME to a folder you can write to"
+    )
+
+
+@contextlib.contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` that takes its place, whole and on disk, when the block ends well.
+
+    If the block raises, ``path`` stays as it was and the temporary file goes. What a killed process left behind is removed
+    here the next time. Two writers at once each have their own temporary file; the last one to finish stays.
+
+    Raises:
+        OSError: the folder is missing or cannot be written to.
+    """
+    target = Path(path).absolute()
+    _remove_stale(target)
+    temporary, descriptor = _claim(target)
+    try:
+        yield temporary
+        os.fsync(descriptor)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+    _sync_folder(target.parent)
+
+
+def _claim(target: Path) -> tuple[Path, int]:
+    """A new temporary file, locked; tried again where another writer took it for stale before the lock was on."""
+    while True:
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        if not _LOCKS or (_try_lock(descriptor) and temporary.exists()):
+            return temporary, descriptor
+        os.close(descriptor)
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove the temporary files of dead writers: a living one holds a lock on its own."""
+    pattern = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{12}\.tmp")
+    for path in target.parent.iterdir() if target.parent.is_dir() else ():
+        if not pattern.fullmatch(path.name):
+            continue
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDWR)
+            try:
+                if _try_lock(descriptor):
+                    path.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+_LOCKS = sys.platform != "win32"
+
+if sys.platform == "win32":
+
+    def _try_lock(descriptor: int) -> bool:
+        """Without locks nothing is known to be stale."""
+        return False
+
+    def _wait_lock(descriptor: int) -> None:
+        """Without locks two builders both build; the last one to finish stays."""
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def _wait_lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+@contextlib.contextmanager
+def lock(path: str | Path) -> Iterator[None]:
+    """Hold ``path`` + ``.lock`` while the block runs; another process that wants it waits, a dead one lets go."""
+    target = Path(path)
+    descriptor = os.open(target.with_name(f"{target.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _wait_lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def open_bytes(path: str | Path) -> BinaryIO:
+    """A file opened for reading, unpacked where its first bytes say gzip.
+
+    Raises:
+        FormatError: it is missing, a folder, or not readable.
+    """
+    try:
+        stream = open(path, "rb")  # noqa: SIM115 (the caller closes it)
+        packed = stream.peek(2)[:2] == _GZIP
+    except OSError as error:
+        raise FormatError(path, None, f"cannot be read ({error.strerror})") from error
+    if packed:
+        stream.close()
+        return cast("BinaryIO", gzip.open(path, "rb"))
+    return stream
+
+
+def head(path: str | Path, size: int = 1 << 16) -> bytes:
+    """The first bytes of a file, unpacked and without a byte-order mark."""
+    with open_bytes(path) as stream, damaged_gzip(path):
+        return stream.read(size).removeprefix(_BOM)
+
+
+@contextlib.contextmanager
+def damaged_gzip(path: str | Path, line: int | None = None) -> Iterator[None]:
+    """Turn what gzip raises on a damaged file into a ``FormatError``."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise FormatError(path, line, f"the .gz file is cut off or damaged ({error}): fetch it again") from error
+
+
+def lines(path: str | Path, skip: Skip | None = None) -> Iterator[tuple[int, str]]:
+    r"""Number (from 1) and text of each line, without its ``\n`` or ``\r\n``; a byte-order mark is dropped.
+
+    A byte that is not UTF-8 and a control character (NUL and such) are errors; where ``skip`` is given it is told of them
+    and they are dropped.
+    """
+    number = 0
+    with open_bytes(path) as stream, damaged_gzip(path):
+        for number, raw in enumerate(stream, start=1):
+            if number == 1:
+                raw = raw.removeprefix(_BOM)
+            yield number, _decode(path, number, raw.removesuffix(b"\n").removesuffix(b"\r"), skip)
+
+
+def _decode(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> str:
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        why = f"byte 0x{raw[error.start]:02x} in column {error.start + 1} is not UTF-8: save the file as UTF-8"
+        _report(FormatError(path, number, f"{why}, or use --lenient to drop such bytes"), skip)
+        text = raw.decode("utf-8", errors="ignore")
+    if found := _CONTROL.search(text):
+        why = f"control character U+{ord(found.group()):04X} in column {found.start() + 1}"
+        _report(FormatError(path, number, f"{why}: remove it, or use --lenient to drop such characters"), skip)
+        text = _CONTROL.sub("", text)
+    return text
+
+
+def _report(error: FormatError, skip: Skip | None) -> None:
+    if skip is None:
+        raise error
+    skip(error)
+
+
+def sha256(path: str | Path) -> str:
+    """The SHA-256 of a file as it lies on disk, in hex."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,65 @@
+"""Knowledge bases: one SQLite file each, built from a stream of records, read-only from then on.
+
+One module a format, found through ``FORMATS`` and imported on use. Each has ``sniff(head) -> bool``,
+``read(path, *, skip=None, **options) -> Iterator[Entity | Retired]`` and, where the file says something of itself,
+``describe(path) -> SourceInfo``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from nomina.errors import FormatError, UsageError
+from nomina.files import head
+
+FORMATS: dict[str, str] = {
+    "obo": "nomina.kb.obo",
+    "jsonl": "nomina.kb.jsonl",
+    "table": "nomina.kb.table",
+}
+"""Format name -> module, in the order in which they are asked whether a file is theirs."""
+
+_FOREIGN = {
+    b"SQLite format 3\x00": "is a SQLite file (a built KB?); give the file that it was built from",
+    b"PK\x03\x04": "is a zip archive: unpack it first",
+    b"%PDF": "is a PDF",
+    b"BZh": "is a bzip2 archive: unpack it first",
+    b"\xfd7zXZ": "is an xz archive: unpack it first",
+    b"\x28\xb5\x2f\xfd": "is a zstd archive: unpack it first",
+    b"\xff\xfe": "is UTF-16: save it as UTF-8",
+    b"\xfe\xff": "is UTF-16: save it as UTF-8",
+}
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
+_MOST_CONTROL = 0.05  # of the first bytes; a stray one is for the reader to report
+
+
+def reader_for(path: str | Path, format: str | None = None) -> tuple[str, Any]:
+    """The format's name and module that reads a file: by name, else by a look at its first bytes.
+
+    Raises:
+        UsageError: no format of that name.
+        FormatError: the file is missing, empty, binary, or like no format.
+    """
+    if format is not None:
+        if format not in FORMATS:
+            raise UsageError(f"no format {format!r}; there are: {', '.join(FORMATS)}")
+        return format, import_module(FORMATS[format])
+    start = head(path)
+    _refuse(path, start)
+    for name, module in FORMATS.items():
+        reader = import_module(module)
+        if reader.sniff(start):
+            return name, reader
+    raise FormatError(path, None, f"is like no format that nomina reads ({', '.join(FORMATS)}): see docs/formats")
+
+
+def _refuse(path: str | Path, start: bytes) -> None:
+    if not start.strip():
+        raise FormatError(path, None, "is empty")
+    for magic, why in _FOREIGN.items():
+        if start.startswith(magic):
+            raise FormatError(path, None, why)
+    if len(start) - len(start.translate(None, _CONTROL)) > _MOST_CONTROL * len(start):
+        raise FormatError(path, None, "is binary, not a text file")

@@ -1,0 +1,92 @@
+"""JSON Lines: one ``Entity`` a line, fields as in the dataclass; a line with ``replaced_by`` is a ``Retired``.
+
+A name may be a plain text in place of an object: ``{"id": "X:1", "names": ["heart attack", {"text": "MI", "kind":
+"abbreviation"}]}``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nomina.errors import FormatError
+from nomina.files import Skip, lines
+from nomina.types import Entity, Retired
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first bytes of a file look like JSON Lines."""
+    return head.lstrip().startswith(b"{")
+
+
+def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity | Retired]:
+    """The concepts of a JSON Lines file in order.
+
+    Where ``skip`` is given it is told of each fault and the line is left out; a second line with the same id is passed on.
+
+    Raises:
+        FormatError: a line that is not a concept, an unknown field, an id seen before (strict reading only).
+    """
+    seen: set[str] = set()
+    for number, line in lines(path, skip):
+        if not line.strip():
+            continue
+        try:
+            record = _record(line)
+        except ValueError as error:
+            _fault(FormatError(path, number, str(error)), skip)
+            continue
+        if record.id in seen:
+            _fault(FormatError(path, number, f"a second line with the id {record.id}"), skip)
+        seen.add(record.id)
+        yield record
+
+
+def _fault(error: FormatError, skip: Skip | None) -> None:
+    if skip is None:
+        raise error
+    skip(error)
+
+
+def _record(line: str) -> Entity | Retired:
+    from pydantic import ValidationError
+
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error.msg} in column {error.colno})") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a JSON object, found {line.strip()[:40]!r}")
+    names = value.get("names")
+    if isinstance(names, list):
+        value["names"] = [{"text": name} if isinstance(name, str) else name for name in names]
+    kind: type[Any] = Retired if "replaced_by" in value else Entity
+    try:
+        record: Entity | Retired = _adapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise ValueError(_why(kind, error)) from error
+    return record
+
+
+@cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def _why(kind: type[Any], error: Any) -> str:
+    """The first fault that pydantic found, in a user's words."""
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "unexpected_keyword_argument":
+        return f"unknown field {place!r}; a line has: {', '.join(kind.__dataclass_fields__)}"
+    if first["type"] == "missing":
+        return f"the field {place!r} is missing"
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}".removeprefix(": ")

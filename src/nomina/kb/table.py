@@ -1,0 +1,165 @@
+"""A vocabulary as a table: TSV or CSV with a header, bare ``id<tab>name`` pairs, or the dictionary form ``id||name``.
+
+Columns: ``id``, ``name`` and, where wanted, ``synonyms``, ``definition``, ``types``, ``parents``; several values in one field
+stand apart by ``|``. Rows with the same id are one concept with the names of all its rows. Tab-separated fields are taken as
+they are; comma- and semicolon-separated ones may be quoted with ``"``.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nomina.errors import FormatError
+from nomina.files import Skip, head, lines
+from nomina.types import PREFERRED, Entity, Name
+
+COLUMNS = ("id", "name", "synonyms", "definition", "types", "parents")
+_ALIASES = {"synonym": "synonyms", "type": "types", "parent": "parents", "identifier": "id", "label": "name"}
+_EXPECTED = f"expected the columns id, name and, where wanted, {', '.join(COLUMNS[2:])}"
+_DICTIONARY = "||"
+_ID = re.compile(r"(?=\S*\d)\S+")
+_ID_JOINTS = re.compile(r"[|+]")
+_LOOK = 1 << 16
+_PAIRS_LOOKED_AT = 100
+
+Header = tuple[str, list[str] | None]
+"""The delimiter, and the column of each field; None where the file has no header (``id``, ``name``)."""
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the first line has a delimiter at all; what the columns are is for ``read`` to say."""
+    first = head.lstrip().partition(b"\n")[0]
+    return any(delimiter in first for delimiter in (b"||", b"\t", b",", b";"))
+
+
+def read(path: Path, *, skip: Skip | None = None, split_ids: bool = False) -> Iterator[Entity]:
+    """One concept a row, in order; what has the same id is joined when the KB is built.
+
+    Args:
+        path: the table.
+        skip: told of each fault, where given; faulty rows are left out.
+        split_ids: in the dictionary form, ``C567755|613097||name`` gives the name to both ids (also ``+``); without it the
+            whole is one id.
+
+    Raises:
+        FormatError: wrong columns, a row with too few or too many fields, an empty id or name (strict reading only).
+    """
+    delimiter, columns = header(path)
+    if delimiter == _DICTIONARY:
+        yield from _dictionary(path, skip, split_ids)
+        return
+    if split_ids:
+        raise FormatError(path, None, "only the dictionary form 'id||name' has ids to split")
+    names = columns or ["id", "name"]
+    for number, fields in _rows(path, delimiter, skip, start=0 if columns is None else 1):
+        try:
+            yield _entity(names, fields)
+        except ValueError as error:
+            _fault(FormatError(path, number, str(error)), skip)
+
+
+def header(path: Path) -> Header:
+    """How the file is laid out, by its first lines.
+
+    Raises:
+        FormatError: no layout that is known.
+    """
+    sample = head(path, _LOOK).decode("utf-8", errors="replace").splitlines()
+    filled = [line for line in sample[:-1] or sample if line.strip()]
+    if not filled:
+        raise FormatError(path, None, "is empty")
+    for delimiter in ("\t", ",", ";"):
+        fields = next(csv.reader([filled[0]], delimiter=delimiter, quoting=_quoting(delimiter)), [])
+        columns = [field.strip().lstrip("#").strip().casefold() for field in fields]
+        columns = [_ALIASES.get(column, column) for column in columns]
+        if "id" in columns:
+            return delimiter, _checked(path, columns)
+    if all(_DICTIONARY in line for line in filled[:_PAIRS_LOOKED_AT]):
+        return _DICTIONARY, None
+    pairs = [line.split("\t") for line in filled[:_PAIRS_LOOKED_AT]]
+    if all(len(pair) == 2 and _ID.fullmatch(pair[0]) for pair in pairs):
+        return "\t", None
+    raise FormatError(path, 1, f"{_EXPECTED}, in a first line that names them; found {filled[0][:60]!r}")
+
+
+def _checked(path: Path, columns: list[str]) -> list[str]:
+    for column in columns:
+        if column not in COLUMNS:
+            raise FormatError(path, 1, f"unknown column {column!r}: {_EXPECTED}")
+        if columns.count(column) > 1:
+            raise FormatError(path, 1, f"the column {column!r} is there twice")
+    if "name" not in columns:
+        raise FormatError(path, 1, f"the column 'name' is missing: {_EXPECTED}")
+    return columns
+
+
+def _quoting(delimiter: str) -> int:
+    return csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+
+
+def _rows(path: Path, delimiter: str, skip: Skip | None, start: int) -> Iterator[tuple[int, list[str]]]:
+    """Line number and fields of each row that is not blank; a quoted field may hold line breaks."""
+    where = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal where
+        for where, text in lines(path, skip):  # noqa: B007 (where is the caller's)
+            yield text + "\n"
+
+    reader = csv.reader(texts(), delimiter=delimiter, quoting=_quoting(delimiter), strict=True)
+    while True:
+        before = where
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            _fault(FormatError(path, before + 1, f"cannot be split into fields ({error}): is a quote left open?"), skip)
+            continue
+        if fields is None:
+            return
+        if any(fields) and not start:
+            yield before + 1, fields
+        elif any(fields):
+            start -= 1
+
+
+def _fault(error: FormatError, skip: Skip | None) -> None:
+    if skip is None:
+        raise error
+    skip(error)
+
+
+def _entity(columns: list[str], fields: list[str]) -> Entity:
+    if len(fields) != len(columns):
+        raise ValueError(f"{len(fields)} fields in place of {len(columns)} ({', '.join(columns)})")
+    row = {column: field.strip() for column, field in zip(columns, fields, strict=True)}
+    names = [Name(row["name"], kind=PREFERRED)]
+    names += [Name(text) for text in _values(row, "synonyms")]
+    return Entity(
+        row["id"], tuple(names), row.get("definition") or None, _values(row, "types"), _values(row, "parents")
+    )
+
+
+def _values(row: dict[str, str], column: str) -> tuple[str, ...]:
+    return tuple(text.strip() for text in row.get(column, "").split("|") if text.strip())
+
+
+def _dictionary(path: Path, skip: Skip | None, split_ids: bool) -> Iterator[Entity]:
+    ids_of: Callable[[str], list[str]] = _ID_JOINTS.split if split_ids else _whole
+    for number, line in lines(path, skip):
+        if not line.strip():
+            continue
+        joined, delimiter, name = line.partition(_DICTIONARY)
+        try:
+            if not delimiter:
+                raise ValueError(f"expected 'id||name', found {line[:60]!r}")
+            names = (Name(name.strip()),)
+            yield from [Entity(id.strip(), names) for id in ids_of(joined)]
+        except ValueError as error:
+            _fault(FormatError(path, number, str(error)), skip)
+
+
+def _whole(joined: str) -> list[str]:
+    return [joined]
