@@ -60,8 +60,8 @@ def _not_writable(folder: Path, why: str | None) -> UsageError:
 def atomic(path: str | Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place, whole and on disk, when the block ends well.
 
-    If the block raises, ``path`` stays as it was and the temporary file goes. What a killed process left behind is removed
-    here the next time. Two writers at once each have their own temporary file; the last one to finish stays.
+    If the block raises, ``path`` stays as it was and the temporary file goes. What a killed process left behind is
+    removed here the next time. Two writers at once each have their own temporary file; the last to finish stays.
 
     Raises:
         OSError: the folder is missing or cannot be written to.
@@ -176,21 +176,20 @@ def head(path: str | Path, size: int = 1 << 16) -> bytes:
 
 
 @contextlib.contextmanager
-def damaged_gzip(path: str | Path, line: int | None = None) -> Iterator[None]:
+def damaged_gzip(path: str | Path) -> Iterator[None]:
     """Turn what gzip raises on a damaged file into a ``FormatError``."""
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise FormatError(path, line, f"the .gz file is cut off or damaged ({error}): fetch it again") from error
+        raise FormatError(path, None, f"the .gz file is cut off or damaged ({error}): fetch it again") from error
 
 
 def lines(path: str | Path, skip: Skip | None = None) -> Iterator[tuple[int, str]]:
     r"""Number (from 1) and text of each line, without its ``\n`` or ``\r\n``; a byte-order mark is dropped.
 
-    A byte that is not UTF-8 and a control character (NUL and such) are errors; where ``skip`` is given it is told of them
-    and they are dropped.
+    A byte that is not UTF-8 and a control character (NUL and such) are errors; where ``skip`` is given it is told of
+    them and they are dropped.
     """
-    number = 0
     with open_bytes(path) as stream, damaged_gzip(path):
         for number, raw in enumerate(stream, start=1):
             if number == 1:
@@ -203,16 +202,17 @@ def _decode(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> str
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         why = f"byte 0x{raw[error.start]:02x} in column {error.start + 1} is not UTF-8: save the file as UTF-8"
-        _report(FormatError(path, number, f"{why}, or use --lenient to drop such bytes"), skip)
+        report(FormatError(path, number, f"{why}, or use --lenient to drop such bytes"), skip)
         text = raw.decode("utf-8", errors="ignore")
     if found := _CONTROL.search(text):
         why = f"control character U+{ord(found.group()):04X} in column {found.start() + 1}"
-        _report(FormatError(path, number, f"{why}: remove it, or use --lenient to drop such characters"), skip)
+        report(FormatError(path, number, f"{why}: remove it, or use --lenient to drop such characters"), skip)
         text = _CONTROL.sub("", text)
     return text
 
 
-def _report(error: FormatError, skip: Skip | None) -> None:
+def report(error: FormatError, skip: Skip | None) -> None:
+    """Raise a fault, or tell ``skip`` of it."""
     if skip is None:
         raise error
     skip(error)

@@ -1,7 +1,7 @@
 """From a stream of records to a KB file: staged in SQLite's temporary tables and sorted there, outside memory.
 
-Nothing here holds all names or all ids: the stream goes to temporary tables, SQLite sorts and joins them in files of its
-own (in ``SQLITE_TMPDIR``, else ``TMPDIR``), and each table of the KB is then written once, in its final order.
+Nothing here holds all names or all ids: the stream goes to temporary tables, SQLite sorts and joins them in files of
+its own (in ``SQLITE_TMPDIR``, else ``TMPDIR``), and each table of the KB is then written once, in its final order.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from nomina._version import __version__
 from nomina.errors import FormatError, KnowledgeBaseError
 from nomina.files import atomic, sha256
 from nomina.kb import reader_for
 from nomina.kb.finish import finish
-from nomina.kb.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, Counts, Manifest, SourceInfo, hash_key, pack
+from nomina.kb.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, Manifest, SourceInfo, hash_key, pack
 from nomina.kb.store import KnowledgeBase
 from nomina.text import NORMALISER_VERSION, normalise
 from nomina.types import SCOPES, Entity, Retired
@@ -81,7 +81,7 @@ def build_from_files(
     *,
     format: str | None = None,
     progress: Progress | None = None,
-    **reader_options: Any,
+    **reader_options: bool | str,
 ) -> KnowledgeBase:
     """Build a KB from the files of terminologies: each sniffed, read, hashed and described in the manifest.
 
@@ -146,7 +146,7 @@ def _build(
             progress("sorting", stage.records)
             counts, entities, fingerprint = finish(connection, options.root, options.types)
             manifest = Manifest(
-                options.name, tuple(sources()), NORMALISER_VERSION, SCHEMA_VERSION, _version(), fingerprint, entities,
+                options.name, tuple(sources()), NORMALISER_VERSION, SCHEMA_VERSION, __version__, fingerprint, entities,
                 options.root, options.types, options.lenient,
                 replace(counts, problems=problems.count), tuple(problems.messages),
             )  # fmt: skip
@@ -159,13 +159,6 @@ def _build(
 
 def _silent(doing: str, records: int) -> None:
     """No progress wanted."""
-
-
-def _version() -> str:
-    try:
-        return metadata.version("nomina")
-    except metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def _refuse_foreign(path: Path) -> None:

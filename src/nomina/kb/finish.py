@@ -65,8 +65,8 @@ JOIN member m ON m.seq = r.seq JOIN kept k ON k.first = m.first ORDER BY k.numbe
 """
 
 _LINKS = """
-INSERT INTO edge SELECT DISTINCT p.number, c.number FROM entity c, json_each(c.parents) j JOIN entity p ON p.id = j.value
-    WHERE c.parents IS NOT NULL ORDER BY p.number, c.number;
+INSERT INTO edge SELECT DISTINCT p.number, c.number FROM entity c, json_each(c.parents) j
+    JOIN entity p ON p.id = j.value WHERE c.parents IS NOT NULL ORDER BY p.number, c.number;
 INSERT INTO entity_type SELECT DISTINCT l.number, e.number FROM entity e, json_each(e.types) j
     JOIN label l ON l.text = j.value WHERE e.types IS NOT NULL ORDER BY l.number, e.number;
 """
@@ -86,7 +86,7 @@ SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM name), (SELECT count
     (SELECT count(*) FROM retired),
     (SELECT count(*) FROM s_record) - (SELECT count(*) FROM concept),
     (SELECT count(*) FROM entity c, json_each(c.parents) j WHERE c.parents IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM entity p WHERE p.id = j.value)),
+        AND NOT EXISTS (SELECT 1 FROM concept p WHERE p.id = j.value)),
     (SELECT count(*) FROM entity WHERE NOT EXISTS (SELECT 1 FROM name WHERE entity = number)),
     (SELECT count(*) FROM concept) - (SELECT count(*) FROM kept)
 """
@@ -137,7 +137,8 @@ def _keep(connection: sqlite3.Connection, root: tuple[str, ...], types: tuple[st
     if types:
         where += f" AND first IN ({_OF_TYPE})"
     connection.execute(
-        f"INSERT INTO kept SELECT first, row_number() OVER (ORDER BY first) - 1 FROM concept WHERE {where} ORDER BY first",
+        "INSERT INTO kept SELECT first, row_number() OVER (ORDER BY first) - 1 FROM concept"
+        f" WHERE {where} ORDER BY first",
         {"root": pack(root) or "[]", "types": pack(types) or "[]"},
     )
 
@@ -155,7 +156,7 @@ def _merged(records: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
 
 
 def _ordered(names: Iterable[tuple[Any, ...]], preferred: int | None) -> Iterator[tuple[Any, ...]]:
-    """The names of each concept without repeats, its preferred one first; only the first one said to be so is preferred."""
+    """The names of each concept without repeats, its preferred one first: the first that says so, it alone."""
     for number, group in groupby(names, key=itemgetter(0)):
         found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         chosen: tuple[Any, ...] | None = None

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nomina.errors import FormatError
-from nomina.files import Skip, lines
+from nomina.files import Skip, lines, report
 from nomina.types import Entity, Retired
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
 
 
 def sniff(head: bytes) -> bool:
@@ -28,7 +28,8 @@ def sniff(head: bytes) -> bool:
 def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity | Retired]:
     """The concepts of a JSON Lines file in order.
 
-    Where ``skip`` is given it is told of each fault and the line is left out; a second line with the same id is passed on.
+    Where ``skip`` is given it is told of each fault and the line is left out; a second line with the same id is passed
+    on, to be joined with the first when the KB is built.
 
     Raises:
         FormatError: a line that is not a concept, an unknown field, an id seen before (strict reading only).
@@ -40,18 +41,12 @@ def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity | Retired]:
         try:
             record = _record(line)
         except ValueError as error:
-            _fault(FormatError(path, number, str(error)), skip)
+            report(FormatError(path, number, str(error)), skip)
             continue
         if record.id in seen:
-            _fault(FormatError(path, number, f"a second line with the id {record.id}"), skip)
+            report(FormatError(path, number, f"a second line with the id {record.id}"), skip)
         seen.add(record.id)
         yield record
-
-
-def _fault(error: FormatError, skip: Skip | None) -> None:
-    if skip is None:
-        raise error
-    skip(error)
 
 
 def _record(line: str) -> Entity | Retired:
@@ -66,7 +61,7 @@ def _record(line: str) -> Entity | Retired:
     names = value.get("names")
     if isinstance(names, list):
         value["names"] = [{"text": name} if isinstance(name, str) else name for name in names]
-    kind: type[Any] = Retired if "replaced_by" in value else Entity
+    kind = Retired if "replaced_by" in value else Entity
     try:
         record: Entity | Retired = _adapter(kind).validate_python(value)
     except ValidationError as error:
@@ -75,13 +70,13 @@ def _record(line: str) -> Entity | Retired:
 
 
 @cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+def _adapter(kind: type[Entity] | type[Retired]) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
 
 
-def _why(kind: type[Any], error: Any) -> str:
+def _why(kind: type[Entity] | type[Retired], error: ValidationError) -> str:
     """The first fault that pydantic found, in a user's words."""
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))

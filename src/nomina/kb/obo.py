@@ -1,7 +1,8 @@
 """OBO (1.2 and 1.4), read line by line: https://owlcollab.github.io/oboformat/doc/GO.format.obo-1_4.html.
 
-Only what a linker needs is read: names, synonyms with scope and type, definition, namespace, ``is_a``, xrefs, alternative
-and obsolete ids. ``[Typedef]`` and ``[Instance]`` frames, other clauses, and ``import`` lines are passed over.
+Only what a linker needs is read: names, synonyms with scope and type, definition, namespace (as the concept's type),
+``is_a``, xrefs, alternative and obsolete ids. ``[Typedef]`` and ``[Instance]`` frames, other clauses, and ``import``
+lines are passed over.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nomina.errors import FormatError
-from nomina.files import Skip, lines
+from nomina.files import Skip, lines, report
 from nomina.kb.schema import SourceInfo
 from nomina.types import PREFERRED, Entity, Name, Retired, Scope
 
@@ -27,9 +28,7 @@ _ESCAPED = {"n": " ", "t": " ", "W": " "}
 _MODIFIER = r'[^\s="{}]+\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s,{}"]+)'
 _TAIL = re.compile(rf"(?:\s*\{{\s*{_MODIFIER}(?:\s*,\s*{_MODIFIER})*\s*\}})?\s*(?:(?<=\s)!.*)?$")
 _FRAME = re.compile(r"\[(\w+)\]\s*(?:!.*)?$")
-_CLAUSES = frozenset(
-    "id name def synonym is_a alt_id xref namespace is_obsolete replaced_by consider".split()
-) | frozenset(_OLD_TAGS)
+_PLAIN_TAGS = frozenset("id name namespace is_a alt_id xref is_obsolete replaced_by".split())
 
 
 def sniff(head: bytes) -> bool:
@@ -40,8 +39,8 @@ def sniff(head: bytes) -> bool:
 def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity | Retired]:
     """The terms of an OBO file in order; obsolete ones as ``Retired``.
 
-    ``consider`` names no replacement: it is a hint for a reader's eyes. Where ``skip`` is given, it is told of each fault;
-    a faulty clause is left out, a frame without an id is left out, a second frame with the same id is passed on.
+    ``consider`` names no replacement: it is a hint for a reader's eyes. Where ``skip`` is given, it is told of each
+    fault; a faulty clause is left out, a frame without an id is left out, a second frame with the same id is passed on.
 
     Raises:
         FormatError: the file breaks the format (strict reading only), or is cut off.
@@ -49,10 +48,10 @@ def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity | Retired]:
     seen: set[str] = set()
     for frame in _frames(path, skip):
         if not frame.id:
-            _fault(FormatError(path, frame.line, "a [Term] without an id"), skip)
+            report(FormatError(path, frame.line, "a [Term] without an id"), skip)
             continue
         if frame.id in seen:
-            _fault(FormatError(path, frame.line, f"a second [Term] with the id {frame.id}"), skip)
+            report(FormatError(path, frame.line, f"a second [Term] with the id {frame.id}"), skip)
         seen.add(frame.id)
         yield frame.record()
 
@@ -82,12 +81,6 @@ def _ignore(error: FormatError) -> None:
     """The reader itself reports the header's faults."""
 
 
-def _fault(error: FormatError, skip: Skip | None) -> None:
-    if skip is None:
-        raise error
-    skip(error)
-
-
 @dataclass(slots=True)
 class _Frame:
     """A [Term] while it is read."""
@@ -98,9 +91,9 @@ class _Frame:
     definition: str | None = None
     synonyms: list[Name] = field(default_factory=list)
     namespace: str | None = None
-    parents: list[str] = field(default_factory=list)
+    is_a: list[str] = field(default_factory=list)
     xrefs: list[str] = field(default_factory=list)
-    alternatives: list[str] = field(default_factory=list)
+    alt_id: list[str] = field(default_factory=list)
     obsolete: bool = False
     replaced_by: list[str] = field(default_factory=list)
 
@@ -112,9 +105,9 @@ class _Frame:
             ((self.name,) if self.name else ()) + tuple(self.synonyms),
             self.definition,
             (self.namespace,) if self.namespace else (),
-            tuple(self.parents),
+            tuple(self.is_a),
             tuple(self.xrefs),
-            tuple(self.alternatives),
+            tuple(self.alt_id),
         )
 
 
@@ -134,7 +127,7 @@ def _frames(path: Path, skip: Skip | None) -> Iterator[_Frame]:
             try:
                 _clause(frame, line)
             except ValueError as error:
-                _fault(FormatError(path, number, str(error)), skip)
+                report(FormatError(path, number, str(error)), skip)
     if frame:
         yield frame
 
@@ -149,29 +142,28 @@ def _clause(frame: _Frame, line: str) -> None:
     tag = tag.strip()
     if not colon:
         raise ValueError(f"expected 'tag: value', found {line[:60]!r}")
-    if tag not in _CLAUSES:
-        return
     if tag == "synonym" or tag in _OLD_TAGS:
         frame.synonyms.append(_synonym(value, _OLD_TAGS.get(tag)))
     elif tag == "def":
         frame.definition = _quoted(value)[0].strip() or None
-    elif not (plain := _plain(value)):
-        raise ValueError(f"'{tag}' has no value")
-    elif tag == "id":
-        frame.id = plain
-    elif tag == "name":
-        frame.name = Name(plain, kind=PREFERRED)
-    elif tag == "namespace":
-        frame.namespace = plain
+    elif tag in _PLAIN_TAGS:
+        plain = _plain(value)
+        if not plain:
+            raise ValueError(f"'{tag}' has no value")
+        _take(frame, tag, plain)
+
+
+def _take(frame: _Frame, tag: str, value: str) -> None:
+    if tag == "name":
+        frame.name = Name(value, kind=PREFERRED)
     elif tag == "is_obsolete":
-        frame.obsolete = plain == "true"
-    elif tag != "consider":
-        {
-            "is_a": frame.parents,
-            "alt_id": frame.alternatives,
-            "xref": frame.xrefs,
-            "replaced_by": frame.replaced_by,
-        }[tag].append(plain if tag != "xref" else _xref(plain))
+        frame.obsolete = value == "true"
+    elif tag in ("id", "namespace"):
+        setattr(frame, tag, value)
+    elif tag == "xref":
+        frame.xrefs.append(value.partition(' "')[0])  # a quoted description may follow
+    else:
+        getattr(frame, tag).append(value)
 
 
 def _plain(value: str) -> str:
@@ -179,11 +171,6 @@ def _plain(value: str) -> str:
     if "{" in value or "!" in value:
         value = value[: _TAIL.search(value).start()]  # type: ignore[union-attr]  # it matches at the end at the latest
     return _unescape(value.strip())
-
-
-def _xref(value: str) -> str:
-    """The id of an xref, which a quoted description may follow."""
-    return value.partition(' "')[0]
 
 
 def _unescape(text: str) -> str:

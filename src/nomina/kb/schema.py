@@ -34,10 +34,11 @@ CREATE TABLE retired (id TEXT PRIMARY KEY, replaced_by TEXT NOT NULL) WITHOUT RO
 """
 """Numbers of rows and entities are dense from 0 and never change; a later version only appends.
 
-``name.position`` 0 is the preferred name, ``name.raw`` is NULL where it is the row's surface, ``name.scope`` an index into
-``types.SCOPES``; kinds, sources and types are ``label`` numbers. Lists (types, parents, xrefs, retired_ids, replaced_by)
-are JSON arrays, NULL where empty. An entity that is retired in a later version keeps its number with ``live`` 0 and loses
-its names. ``edge`` holds the parents that are in the KB, ``entity.parents`` all that the source names.
+``name.position`` 0 is the preferred name, ``name.raw`` is NULL where it is the row's surface, ``name.scope`` an index
+into ``types.SCOPES``; kinds, sources and types are ``label`` numbers. Lists (types, parents, xrefs, retired_ids,
+replaced_by) are JSON arrays, NULL where empty. An entity that is retired in a later version keeps its number with
+``live`` 0 and loses its names. ``edge`` holds the parents that are in the KB, ``entity.parents`` all that the source
+names. Row look-up goes over a 64-bit hash of the key: an index over the keys themselves would double the file.
 """
 
 INDEXES = """
@@ -97,8 +98,9 @@ class SourceInfo:
 class Counts:
     """How much is in a KB, and what was met while it was built.
 
-    ``homonyms`` are rows with several owners; ``merged`` records that had an id seen before; ``missing_parents`` parents
-    that are not in the KB; ``nameless`` concepts without any name; ``problems`` faults that a lenient build reported.
+    ``homonyms`` are rows with several owners; ``merged`` records that had an id seen before; ``missing_parents``
+    parents that the source names and does not have; ``nameless`` concepts without any name; ``filtered`` concepts that
+    a root or type kept out; ``problems`` faults that a lenient build reported.
     """
 
     concepts: int = 0
@@ -115,7 +117,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a KB says of itself. ``release`` and ``licence`` are those of the sources, joined where there are several."""
+    """What a KB says of itself: where it comes from, how it was made, how much is in it."""
 
     name: str
     sources: tuple[SourceInfo, ...]

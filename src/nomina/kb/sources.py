@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+from nomina._version import __version__
 from nomina.errors import KnowledgeBaseError
 from nomina.files import head, home_folder, lock
 from nomina.kb.schema import SCHEMA_VERSION
@@ -46,8 +47,8 @@ def _opened(path: Path) -> KnowledgeBase | None:
 
 
 def _key(source: Path) -> str:
-    """What the cached file depends on. Size and header (with the release) stand for the file: hashing 10 MB takes longer."""
-    parts = (SCHEMA_VERSION, NORMALISER_VERSION, HPO_ROOT, source.stat().st_size, head(source, 4096))
+    """What the cached file depends on; size and header (with the release) stand for the source, slow to hash."""
+    parts = (__version__, SCHEMA_VERSION, NORMALISER_VERSION, HPO_ROOT, source.stat().st_size, head(source, 4096))
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 

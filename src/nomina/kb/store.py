@@ -7,14 +7,15 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from nomina.errors import KnowledgeBaseError
-from nomina.kb.schema import APPLICATION_ID, SCHEMA_VERSION, Manifest, hash_key, pack, unpack
-from nomina.text import NORMALISER_VERSION, normalise
+from nomina.kb.opening import AGAIN, connect, open_file
+from nomina.kb.schema import Manifest, hash_key, pack, unpack
+from nomina.text import normalise
 from nomina.types import SCOPES, Entity, Name, Retired
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _OWNERS_CACHED = 1 << 16
 _FETCH = 10_000
-_AGAIN = "build it again with `nomina kb build`"
 
 _OWNERS = """
 SELECT n.entity, e.id, coalesce(p.raw, pw.surface), coalesce(n.raw, w.surface), n.scope, k.text, s.text
@@ -72,8 +72,8 @@ class Subset(NamedTuple):
 class KnowledgeBase(Mapping[str, Entity]):
     """Concepts by their live ids, and the numbered list of distinct look-up keys that linkers rank.
 
-    Rows are numbered by first appearance in the source; numbers never change, a later version only appends. Two handles are
-    equal if their fingerprints are. A handle pickles as path and fingerprint and re-opens.
+    Rows are numbered by first appearance in the source; numbers never change, a later version only appends. Two handles
+    are equal if their fingerprints are. A handle pickles as path and fingerprint and re-opens.
 
     Attributes:
         path: the file, absolute.
@@ -95,24 +95,7 @@ class KnowledgeBase(Mapping[str, Entity]):
             KnowledgeBaseError: it is missing, no KB, cut off, of another schema or normaliser, or without names.
         """
         file = Path(path).absolute()
-        _check_file(file)
-        connection = _connect(file)
-        try:
-            _check_header(file, connection)
-            try:
-                manifest = Manifest.from_rows(dict(connection.execute("SELECT key, value FROM manifest")))
-                query = "SELECT fingerprint FROM lineage ORDER BY position"
-                lineage = tuple(text for (text,) in connection.execute(query))
-            except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
-                raise KnowledgeBaseError(f"{file} is a damaged KB ({error}): {_AGAIN}") from error
-        finally:
-            connection.close()
-        if manifest.normaliser != NORMALISER_VERSION:
-            found = f"normaliser {manifest.normaliser}, this nomina uses {NORMALISER_VERSION}"
-            raise KnowledgeBaseError(f"{file} was built with {found}: {_AGAIN}")
-        if not manifest.counts.rows:
-            raise KnowledgeBaseError(f"{file} has no names: {_AGAIN}")
-        return cls(file, manifest, lineage)
+        return cls(file, *open_file(file))
 
     @property
     def fingerprint(self) -> str:
@@ -126,34 +109,36 @@ class KnowledgeBase(Mapping[str, Entity]):
             KnowledgeBaseError: the file is gone, or is another build by now (its rows would have other numbers).
         """
         if getattr(self._local, "pid", None) != os.getpid():
-            connection = _connect(self.path)
+            connection = connect(self.path)
             try:
                 found = connection.execute("SELECT fingerprint FROM lineage ORDER BY position DESC LIMIT 1").fetchone()
             except sqlite3.DatabaseError as error:
-                raise KnowledgeBaseError(f"{self.path} cannot be read ({error}): {_AGAIN}") from error
+                raise KnowledgeBaseError(f"{self.path} cannot be read ({error}): {AGAIN}") from error
             if not found or found[0] != self.fingerprint:
                 raise KnowledgeBaseError(
                     f"{self.path} was replaced by another build while it was in use: open it again"
                 )
             self._local.connection, self._local.pid = connection, os.getpid()
-        connection = self._local.connection
-        assert isinstance(connection, sqlite3.Connection)
-        return connection
+        current: sqlite3.Connection = self._local.connection
+        return current
 
-    def _rows(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """Stream a query's rows."""
+    def _batches(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[list[tuple[Any, ...]]]:
+        """Stream a query's rows, some thousands at a time."""
         try:
             cursor = self._connection().execute(query, values)
             while batch := cursor.fetchmany(_FETCH):
-                yield from batch
+                yield batch
         except sqlite3.DatabaseError as error:
-            raise KnowledgeBaseError(f"{self.path} is damaged ({error}): {_AGAIN}") from error
+            raise KnowledgeBaseError(f"{self.path} is damaged ({error}): {AGAIN}") from error
 
-    def _first(self, query: str, *values: Any) -> tuple[Any, ...] | None:
+    def _rows(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[tuple[Any, ...]]:
+        return chain.from_iterable(self._batches(query, values))
+
+    def _first(self, query: str, *values: str | int) -> tuple[Any, ...] | None:
         try:
             found: tuple[Any, ...] | None = self._connection().execute(query, values).fetchone()
         except sqlite3.DatabaseError as error:
-            raise KnowledgeBaseError(f"{self.path} is damaged ({error}): {_AGAIN}") from error
+            raise KnowledgeBaseError(f"{self.path} is damaged ({error}): {AGAIN}") from error
         return found
 
     # Rows
@@ -165,13 +150,11 @@ class KnowledgeBase(Mapping[str, Entity]):
 
     def surfaces(self, start: int = 0) -> Iterator[str]:
         """The first raw name of each row from row ``start`` on, in order, streamed."""
-        for batch in self._texts("surface", start):
-            yield from batch
+        return self._texts("surface", start)
 
-    def _texts(self, column: str, start: int) -> Iterator[Iterator[str]]:
-        cursor = self._connection().execute(f"SELECT {column} FROM row WHERE number >= ? ORDER BY number", (start,))
-        while batch := cursor.fetchmany(_FETCH):
-            yield map(itemgetter(0), batch)
+    def _texts(self, column: str, start: int) -> Iterator[str]:
+        query = f"SELECT {column} FROM row WHERE number >= ? ORDER BY number"
+        return map(itemgetter(0), self._rows(query, (start,)))
 
     def surface(self, row: int) -> str:
         """The first raw name of a row.
@@ -216,7 +199,7 @@ class KnowledgeBase(Mapping[str, Entity]):
         return tuple(self[owner.entity_id] for owner in owners)
 
     def ancestor_rows(self, fingerprint: str) -> int | None:
-        """How many rows the KB had as the version of that fingerprint: what an index of then has; None if no ancestor."""
+        """How many rows the KB had as the version of that fingerprint; None where it is not in the lineage."""
         found = self._first("SELECT rows FROM lineage WHERE fingerprint = ?", fingerprint)
         return found[0] if found else None
 
@@ -265,7 +248,7 @@ class KnowledgeBase(Mapping[str, Entity]):
         return found[0] if found else None
 
     def resolve(self, id: str) -> str | None:
-        """The live id that this id means: itself, or what replaces it, over any number of steps; None where nothing does.
+        """The live id that this id means: itself, or what replaces it in any number of steps; else None.
 
         Where several ids replace one, the first in order that leads to a live one is taken.
         """
@@ -360,8 +343,7 @@ class _Keys(Sequence[str]):
         return self._kb.manifest.counts.rows
 
     def __iter__(self) -> Iterator[str]:
-        for batch in self._kb._texts("key", 0):
-            yield from batch
+        return self._kb._texts("key", 0)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -371,8 +353,7 @@ class _Keys(Sequence[str]):
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
             if step == 1:
-                texts = (key for batch in self._kb._texts("key", start) for key in batch)
-                return list(islice(texts, max(0, stop - start)))
+                return list(islice(self._kb._texts("key", start), max(0, stop - start)))
             return [self[i] for i in range(start, stop, step)]
         row = index + len(self) if index < 0 else index
         found = self._kb._first("SELECT key FROM row WHERE number = ?", row)
@@ -399,42 +380,3 @@ def _reopen(path: str, fingerprint: str) -> KnowledgeBase:
     if kb.fingerprint != fingerprint:
         raise KnowledgeBaseError(f"{path} is another KB than expected: expected {fingerprint}, found {kb.fingerprint}")
     return kb
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """Read-only; ``immutable`` because a KB file is replaced whole and never written in place."""
-    try:
-        return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
-    except sqlite3.Error as error:
-        raise KnowledgeBaseError(f"{path} cannot be opened ({error})") from error
-
-
-def _check_file(path: Path) -> None:
-    """Look at the first 100 bytes (https://www.sqlite.org/fileformat.html): is it SQLite, and is all of it there?"""
-    try:
-        with open(path, "rb") as stream:
-            start = stream.read(100)
-        size = path.stat().st_size
-    except OSError as error:
-        raise KnowledgeBaseError(f"no KB at {path} ({error.strerror}): build one with `nomina kb build`") from error
-    if len(start) < 100 or not start.startswith(b"SQLite format 3\x00"):
-        raise KnowledgeBaseError(f"{path} is not a KB: build one from it with `nomina kb build {path.name} -o FILE`")
-    page = int.from_bytes(start[16:18], "big")
-    expected = (65_536 if page == 1 else page) * int.from_bytes(start[28:32], "big")
-    if size < expected:
-        raise KnowledgeBaseError(f"{path} is cut off ({size} of {expected} bytes): {_AGAIN}, or copy it again")
-
-
-def _check_header(path: Path, connection: sqlite3.Connection) -> None:
-    try:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (schema,) = connection.execute("PRAGMA user_version").fetchone()
-    except sqlite3.DatabaseError as error:
-        raise KnowledgeBaseError(f"{path} is a damaged KB ({error}): {_AGAIN}") from error
-    if application != APPLICATION_ID:
-        raise KnowledgeBaseError(f"{path} is a SQLite file but not a KB of nomina")
-    if schema != SCHEMA_VERSION:
-        what = "an older" if schema < SCHEMA_VERSION else "a newer"
-        raise KnowledgeBaseError(
-            f"{path} was built by {what} nomina (schema {schema}, here {SCHEMA_VERSION}): {_AGAIN}"
-        )

@@ -1,8 +1,8 @@
 """A vocabulary as a table: TSV or CSV with a header, bare ``id<tab>name`` pairs, or the dictionary form ``id||name``.
 
-Columns: ``id``, ``name`` and, where wanted, ``synonyms``, ``definition``, ``types``, ``parents``; several values in one field
-stand apart by ``|``. Rows with the same id are one concept with the names of all its rows. Tab-separated fields are taken as
-they are; comma- and semicolon-separated ones may be quoted with ``"``.
+Columns: ``id``, ``name`` and, where wanted, ``synonyms``, ``definition``, ``types``, ``parents``; several values in one
+field stand apart by ``|``. Rows with the same id are one concept with the names of all its rows. Tab-separated fields
+are taken as they are; comma- and semicolon-separated ones may be quoted with ``"``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import csv
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 from nomina.errors import FormatError
-from nomina.files import Skip, head, lines
+from nomina.files import Skip, head, lines, report
 from nomina.types import PREFERRED, Entity, Name
 
 COLUMNS = ("id", "name", "synonyms", "definition", "types", "parents")
@@ -41,8 +42,8 @@ def read(path: Path, *, skip: Skip | None = None, split_ids: bool = False) -> It
     Args:
         path: the table.
         skip: told of each fault, where given; faulty rows are left out.
-        split_ids: in the dictionary form, ``C567755|613097||name`` gives the name to both ids (also ``+``); without it the
-            whole is one id.
+        split_ids: in the dictionary form, ``C567755|613097||name`` gives the name to both ids (also ``+``); without it
+            the whole is one id.
 
     Raises:
         FormatError: wrong columns, a row with too few or too many fields, an empty id or name (strict reading only).
@@ -58,7 +59,7 @@ def read(path: Path, *, skip: Skip | None = None, split_ids: bool = False) -> It
         try:
             yield _entity(names, fields)
         except ValueError as error:
-            _fault(FormatError(path, number, str(error)), skip)
+            report(FormatError(path, number, str(error)), skip)
 
 
 def header(path: Path) -> Header:
@@ -67,8 +68,8 @@ def header(path: Path) -> Header:
     Raises:
         FormatError: no layout that is known.
     """
-    sample = head(path, _LOOK).decode("utf-8", errors="replace").splitlines()
-    filled = [line for line in sample[:-1] or sample if line.strip()]
+    sample = head(path, _LOOK).decode("utf-8", errors="replace").split("\n")
+    filled = [line.rstrip("\r") for line in sample[:-1] or sample if line.strip()]
     if not filled:
         raise FormatError(path, None, "is empty")
     for delimiter in ("\t", ",", ";"):
@@ -96,7 +97,7 @@ def _checked(path: Path, columns: list[str]) -> list[str]:
     return columns
 
 
-def _quoting(delimiter: str) -> int:
+def _quoting(delimiter: str) -> Literal[0, 3]:
     return csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
 
 
@@ -115,7 +116,7 @@ def _rows(path: Path, delimiter: str, skip: Skip | None, start: int) -> Iterator
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            _fault(FormatError(path, before + 1, f"cannot be split into fields ({error}): is a quote left open?"), skip)
+            report(FormatError(path, before + 1, f"cannot be split into fields ({error}): is a quote left open?"), skip)
             continue
         if fields is None:
             return
@@ -123,12 +124,6 @@ def _rows(path: Path, delimiter: str, skip: Skip | None, start: int) -> Iterator
             yield before + 1, fields
         elif any(fields):
             start -= 1
-
-
-def _fault(error: FormatError, skip: Skip | None) -> None:
-    if skip is None:
-        raise error
-    skip(error)
 
 
 def _entity(columns: list[str], fields: list[str]) -> Entity:
@@ -158,7 +153,7 @@ def _dictionary(path: Path, skip: Skip | None, split_ids: bool) -> Iterator[Enti
             names = (Name(name.strip()),)
             yield from [Entity(id.strip(), names) for id in ids_of(joined)]
         except ValueError as error:
-            _fault(FormatError(path, number, str(error)), skip)
+            report(FormatError(path, number, str(error)), skip)
 
 
 def _whole(joined: str) -> list[str]:

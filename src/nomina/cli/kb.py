@@ -1,0 +1,183 @@
+"""``nomina kb``: build a knowledge base and look into it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nomina.errors import UsageError
+
+if TYPE_CHECKING:
+    from nomina.kb.build import Progress
+    from nomina.kb.store import KnowledgeBase
+    from nomina.types import Entity
+
+_SHOWN_RELATIVES = 20
+
+
+@click.group()
+def kb() -> None:
+    """Build a knowledge base and look into it."""
+
+
+@kb.command()
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The KB file to write.")
+@click.option("--name", help="What the KB calls itself; by default the file's name.")
+@click.option("--types", multiple=True, metavar="TYPE", help="Only concepts of this type; may be repeated.")
+@click.option("--root", multiple=True, metavar="ID", help="Only this concept and all under it; may be repeated.")
+@click.option("--format", metavar="FORMAT", help="obo, jsonl or table, where a look at the file says something else.")
+@click.option("--lenient", is_flag=True, help="Report faults in the source and go on, where else the build stops.")
+@click.option("--split-ids", is_flag=True, help="In an id||name dictionary: ids joined by | or + are several concepts.")
+def build(
+    sources: tuple[Path, ...],
+    output: Path,
+    name: str | None,
+    types: tuple[str, ...],
+    root: tuple[str, ...],
+    format: str | None,
+    lenient: bool,
+    split_ids: bool,
+) -> None:
+    """Build a KB file from the files of a terminology or of your own terms.
+
+    Each SOURCE is OBO, JSON Lines, TSV, CSV or an id||name dictionary, as it is or with .gz. Concepts with the same id
+    in several sources become one.
+    """
+    from nomina.kb.build import BuildOptions, build_from_files
+
+    options = BuildOptions(name or output.stem, types, root, lenient)
+    extra = {"split_ids": True} if split_ids else {}
+    try:
+        with _progress() as progress:
+            built = build_from_files(output, sources, options, format=format, progress=progress, **extra)
+    except KeyboardInterrupt as error:
+        raise UsageError(f"stopped; {output} is as it was before") from error
+    _say_problems(built)
+    counts = built.manifest.counts
+    click.echo(f"{output}: {counts.concepts:,} concepts, {counts.names:,} names, {counts.rows:,} distinct", err=True)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A bar on a terminal's stderr, nothing in a log."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(unit=" concepts", leave=False) as bar:
+
+        def update(doing: str, records: int) -> None:
+            bar.set_description_str(doing, refresh=False)
+            bar.update(records - bar.n)
+            bar.refresh()
+
+        yield update
+
+
+def _say_problems(built: KnowledgeBase) -> None:
+    manifest = built.manifest
+    for message in manifest.problems:
+        click.echo(f"nomina: {message}", err=True)
+    if unsaid := manifest.counts.problems - len(manifest.problems):
+        click.echo(f"nomina: ... and {unsaid:,} more", err=True)
+    if manifest.counts.problems:
+        click.echo(f"nomina: {manifest.counts.problems:,} faults in the sources were dropped or mended", err=True)
+
+
+@kb.command()
+@click.argument("file")
+def info(file: str) -> None:
+    """Say where a KB comes from, its licence, and how much is in it. FILE is a KB file or a name such as hpo."""
+    from nomina.kb.sources import resolve_kb
+
+    opened = resolve_kb(file)
+    manifest = opened.manifest
+    fields: list[tuple[str, object]] = [("name", manifest.name), ("file", opened.path)]
+    for source in manifest.sources:
+        fields.append(("source", f"{source.file} ({source.format}, sha256 {source.sha256})"))
+        shown = (("title", source.title), ("release", source.release), ("licence", source.licence))
+        fields += [(field, value) for field, value in shown if value]
+        fields += [("imports", f"{source.imports}, not followed")] if source.imports else []
+    fields += [("only under", ", ".join(manifest.root))] if manifest.root else []
+    fields += [("only types", ", ".join(manifest.types))] if manifest.types else []
+    counts = manifest.counts
+    for field in type(counts).__dataclass_fields__:
+        fields.append((field.replace("_", " "), f"{getattr(counts, field):,}"))
+    fields.append(("types", ", ".join(f"{type} {count:,}" for type, count in opened.types().items()) or "none"))
+    built = f"nomina {manifest.nomina}, schema {manifest.schema}, normaliser {manifest.normaliser}"
+    fields += [("built by", built), ("fingerprint", manifest.fingerprint), ("versions", len(opened.lineage))]
+    for label, value in fields:
+        click.echo(f"{label:<16}{value}")
+
+
+@kb.command()
+@click.argument("file")
+@click.argument("id_or_name", required=False)
+def show(file: str, id_or_name: str | None) -> None:
+    """Show a concept by its id, or the concepts that have a name; without either, a summary.
+
+    FILE is a KB file or a name such as hpo.
+    """
+    from nomina.kb.sources import resolve_kb
+
+    opened = resolve_kb(file)
+    if id_or_name is None:
+        click.echo("\n".join(_summary(opened)))
+        return
+    if id_or_name in opened:
+        click.echo("\n".join(_concept(opened, opened[id_or_name])))
+    elif (gone := opened.retired(id_or_name)) is not None:
+        click.echo(_retirement(opened, id_or_name, gone.replaced_by))
+    elif found := opened.lookup(id_or_name):
+        click.echo("\n\n".join("\n".join(_concept(opened, entity)) for entity in found))
+    else:
+        raise UsageError(f"{opened.manifest.name} has no concept with the id or name {id_or_name!r}")
+
+
+def _summary(opened: KnowledgeBase) -> Iterator[str]:
+    counts = opened.manifest.counts
+    release = f", release {opened.manifest.release}" if opened.manifest.release else ""
+    yield f"{opened.manifest.name}{release}: {counts.concepts:,} concepts, {counts.names:,} names"
+    for _, id in zip(range(_SHOWN_RELATIVES), opened, strict=False):
+        yield f"  {id}  {opened[id].name}"
+    if counts.concepts > _SHOWN_RELATIVES:
+        yield f"  ... and {counts.concepts - _SHOWN_RELATIVES:,} more"
+
+
+def _retirement(opened: KnowledgeBase, id: str, replaced_by: tuple[str, ...]) -> str:
+    if not replaced_by:
+        return f"{id} is retired, with no replacement"
+    live = opened.resolve(id)
+    named = ", ".join(replaced_by)
+    if live is None:
+        return f"{id} is retired: replaced by {named}, which this KB does not have"
+    return f"{id} is retired: use {live}  {opened[live].name}"
+
+
+def _concept(opened: KnowledgeBase, entity: Entity) -> Iterator[str]:
+    yield f"{entity.id}  {entity.name}"
+    if entity.definition:
+        yield f"  definition  {entity.definition}"
+    for name in entity.names:
+        remarks = ", ".join(filter(None, (name.scope, name.kind, name.source)))
+        yield f"  name        {name.text}  ({remarks})"
+    for label, values in (("type", entity.types), ("xref", entity.xrefs), ("retired id", entity.retired_ids)):
+        for value in values:
+            yield f"  {label:<12}{value}"
+    yield from _relatives(opened, "parent", entity.parents)
+    yield from _relatives(opened, "child", opened.children(entity.id))
+
+
+def _relatives(opened: KnowledgeBase, label: str, ids: tuple[str, ...]) -> Iterator[str]:
+    for id in ids[:_SHOWN_RELATIVES]:
+        entity = opened.get(id)
+        yield f"  {label:<12}{id}  {entity.name if entity else '(not in this KB)'}"
+    if len(ids) > _SHOWN_RELATIVES:
+        yield f"  {label:<12}... and {len(ids) - _SHOWN_RELATIVES:,} more"
