@@ -77,7 +77,7 @@ def _distinct(values: Ints) -> Ints:
 class Postings(NamedTuple):
     """The inverted lists of ``size`` names.
 
-    The list of ``grams[i]`` is ``rows[starts[i]:starts[i + 1]]``, ascending, with ``weights`` beside it. ``grams`` int64
+    The list of ``grams[i]`` is ``rows[starts[i]:starts[i + 1]]``, ascending, and ``weights`` beside it. ``grams`` int64
     (v,), sorted; ``idf`` float64 (v,); ``starts`` int64 (v + 1,); ``rows`` int32 (m,); ``weights`` float32 (m,).
     """
 

@@ -31,7 +31,7 @@ class TfidfLinker(Linker):
     The inverted lists are made once per KB in the cache folder and memory-mapped by every process.
     """
 
-    default_threshold: ClassVar[float] = 0.65
+    default_threshold: ClassVar[float] = 0.6
 
     def __init__(self, kb: KnowledgeBase) -> None:
         super().__init__(kb)
