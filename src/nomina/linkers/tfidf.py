@@ -75,8 +75,7 @@ def search(postings: Postings, keys: Sequence[str], k: int, within: NDArray[np.b
 def _vectors(postings: Postings, keys: Sequence[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """For each key the places and weights of its known grams, in the order of ``postings.grams``.
 
-    An unknown gram counts in the length of the vector as one that a single name has: what no name looks like scores
-    low.
+    An unknown gram counts in the vector's length, as one that a single name has: foreign material lowers all scores.
     """
     found = occurrences(keys)
     places = np.searchsorted(postings.grams, found.grams)
@@ -111,7 +110,7 @@ def _best(scores: NDArray[np.float64], k: int) -> Hits:
 def _candidates(scores: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Rows that hold the k best: all above a share of the highest score, and what rounding may lift to the k-th.
 
-    A few passes of comparisons: selecting among scores that are mostly zero is 30 times as slow.
+    A few passes of comparisons: partitioning scores that are mostly zero takes many times as long.
     """
     top = float(scores.max())
     for cut in _CUTS:
