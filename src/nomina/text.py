@@ -30,7 +30,7 @@ GREEK = {
 
 _LOOKALIKES = str.maketrans({"ɑ": "α", "ꞵ": "β", "ɣ": "γ", "ẟ": "δ", "ɛ": "ε", "ꭓ": "χ"})
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
-_TOKEN = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff])*")
+_TOKEN = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff]+[^\W_]*)*")
 _GREEK_RUN = re.compile(r"[α-ω]+")
 _WORD = re.compile(r"[^\W_]+")
 _STROKES = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"})

@@ -58,9 +58,7 @@ class Ranking(NamedTuple):
     @classmethod
     def empty(cls, n: int, k: int) -> Self:
         """A ranking with no rows, to be filled."""
-        return cls(
-            np.full((n, k), NO_ROW, np.int64), np.full((n, k), -np.inf, np.float32), np.zeros((n, k), np.uint8)
-        )
+        return cls(np.full((n, k), NO_ROW, np.int64), np.full((n, k), -np.inf, np.float32), np.zeros((n, k), np.uint8))
 
 
 class Linker(ABC):
@@ -103,9 +101,7 @@ class Linker(ABC):
                     abstained=not candidates or candidates[0].score < floor,
                 )
 
-    def _candidates(
-        self, queries: Sequence[Query], k: int, within: Subset | None
-    ) -> list[tuple[Candidate, ...]]:
+    def _candidates(self, queries: Sequence[Query], k: int, within: Subset | None) -> list[tuple[Candidate, ...]]:
         """Rank, and rank deeper those queries whose rows did not yield k distinct concepts."""
         found: list[tuple[Candidate, ...]] = [()] * len(queries)
         todo = list(range(len(queries)))
@@ -135,7 +131,7 @@ class Linker(ABC):
             for owner in self.kb.owners_of(row):
                 if within is not None and not within.entities[owner.number]:
                     continue
-                key = (-score, owner.name.text != text, _SCOPE_ORDER[owner.name.scope])
+                key = (-score, text not in owner.raws, _SCOPE_ORDER[owner.name.scope])
                 if owner.number not in best or key < best[owner.number][0]:
                     best[owner.number] = (key, row, owner, rule)
         ordered = sorted(best.values(), key=lambda item: (item[0], item[2].number))
@@ -147,9 +143,8 @@ class Linker(ABC):
                     break
                 rank, before = place, key
             reason = Rule.EXACT if rule == Rule.NORMALISED and not key[1] else Rule(rule)
-            candidates.append(
-                Candidate(owner.entity_id, owner.preferred, owner.name.text, -key[0], rank, reason.label, row)
-            )
+            name = owner.name.text if key[1] else text
+            candidates.append(Candidate(owner.entity_id, owner.preferred, name, -key[0], rank, reason.label, row))
         return tuple(candidates), len(ordered)
 
     def state(self) -> dict[str, Any]:

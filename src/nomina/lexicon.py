@@ -1,0 +1,224 @@
+"""KB names and their variants as one sorted table of hashes: what detection scans for and the dictionary linker looks up.
+
+Every KB name goes in twice: as the *sequence* of its inflected tokens ("ground glass opacity") and, where it has at least
+two words that matter, as the *bag* of their families ("delay meconium passag"), whose order and stop words are free. A hit
+in the table is a suspicion; ``Lexicon.lookup`` compares the forms themselves, says which rule holds, and has the last word.
+
+The table is three flat arrays (sorted hashes, their rows, a bit filter), made once per KB fingerprint in the cache folder
+and memory-mapped by every process that opens it: 12 bytes an entry and 2 bytes for the filter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nomina.arrays import Arrays, cached, write
+from nomina.kb.store import KnowledgeBase
+from nomina.linkers.base import Rule
+from nomina.text import normalise
+from nomina.variants import EMPTY_WORDS, PREFIXES, STOP_WORDS, family, inflect, spelling
+
+LEXICON_VERSION = "1"
+"""Raised when what goes into the table changes."""
+
+_MASK = (1 << 64) - 1
+STEP = 0x9E3779B97F4A7C15
+_BAG = 0xD1B54A32D192ED03
+_CHUNK = 1 << 18
+FEWEST_BAG_WORDS = 2
+"""Names of fewer words that matter are found by sequence only."""
+
+_TRUST = {
+    Rule.NORMALISED: 1.0,
+    Rule.SPELLING: 0.98,
+    Rule.INFLECTION: 0.95,
+    Rule.ORDER: 0.9,
+    Rule.DERIVATION: 0.85,
+}
+_DERIVATION_RANGE = 0.15
+_FILTER_BITS_AN_ENTRY = 16
+
+_PREFIX = re.compile(rf"\b({'|'.join(PREFIXES)}) (?=[^\W\d_])")
+
+Hashes = NDArray[np.uint64]
+
+
+class Forms(NamedTuple):
+    """What a look-up key is compared by, from the strictest to the loosest."""
+
+    key: str
+    spelt: str
+    inflected: tuple[str, ...]
+    words: tuple[str, ...]
+    families: tuple[str, ...]
+
+
+def forms(key: str) -> Forms:
+    """The forms of a look-up key. ``words`` and ``families`` are sorted and without stop words."""
+    tokens = _PREFIX.sub(r"\1", key).split()
+    inflected = tuple(part for token in tokens for part in inflect(token))
+    words = sorted(token for token in inflected if token not in STOP_WORDS)
+    return Forms(
+        key,
+        " ".join(map(spelling, tokens)),
+        inflected,
+        tuple(words),
+        tuple(sorted(family(word) for word in words if word not in EMPTY_WORDS)),
+    )
+
+
+def rule_between(mention: Forms, name: Forms) -> Rule | None:
+    """The most trusted rule under which two keys are variants of each other; None where they are not."""
+    if mention.key == name.key:
+        return Rule.NORMALISED
+    if mention.spelt == name.spelt:
+        return Rule.SPELLING
+    if mention.inflected == name.inflected:
+        return Rule.INFLECTION
+    if len(mention.words) < FEWEST_BAG_WORDS:
+        return None
+    if mention.words == name.words:
+        return Rule.ORDER
+    return Rule.DERIVATION if mention.families == name.families else None
+
+
+def _trust(rule: Rule, mention: Forms, name: Forms) -> float:
+    """The rule's trust; among derivations, less the more words differ."""
+    if rule is not Rule.DERIVATION:
+        return _TRUST[rule]
+    same = len(set(mention.words) & set(name.words)) / max(len(mention.words), len(name.words))
+    return _TRUST[rule] - _DERIVATION_RANGE * (1 - same)
+
+
+@lru_cache(maxsize=1 << 18)
+def token_hash(token: str) -> int:
+    """64 bits of a token, the same on every machine."""
+    return int.from_bytes(blake2b(token.encode(), digest_size=8).digest(), "little")
+
+
+def sequence_hash(tokens: Iterable[str]) -> int:
+    """Hash of tokens in order: h -> h * STEP + token, modulo 2**64 (so that windows can be hashed in numpy)."""
+    value = 0
+    for token in tokens:
+        value = (value * STEP + token_hash(token)) & _MASK
+    return value
+
+
+def bag_hash(families: Iterable[str]) -> int:
+    """Hash of families whatever their order: the sum of their mixed hashes, modulo 2**64."""
+    return sum(mixed_hash(family) for family in families) & _MASK
+
+
+def mixed_hash(family: str) -> int:
+    """The summand of ``bag_hash``."""
+    return (token_hash(family) ^ _BAG) * STEP & _MASK
+
+
+class Match(NamedTuple):
+    """A KB row that a text names, the rule under which it does, and how far that is to be trusted (0 to 1)."""
+
+    row: int
+    rule: Rule
+    score: float
+
+
+class Table(NamedTuple):
+    """Sorted hashes (uint64), the row behind each (uint32), and a bit array (uint8) of the hashes' leading bits."""
+
+    hashes: Hashes
+    rows: NDArray[np.uint32]
+    bits: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, keys: Iterable[str], count: int) -> Table:
+        """The table of ``count`` look-up keys, read as a stream; 12 bytes an entry at work, twice that while sorting."""
+        hashes = np.empty(2 * count, np.uint64)
+        rows = np.empty(2 * count, np.uint32)
+        filled, row = 0, 0
+        stream = iter(keys)
+        while chunk := list(islice(stream, _CHUNK)):
+            entries = [(value, row + i) for i, key in enumerate(chunk) for value in _entries(forms(key))]
+            block = np.array(entries, np.uint64).reshape(-1, 2)
+            hashes[filled : filled + len(block)] = block[:, 0]
+            rows[filled : filled + len(block)] = block[:, 1]
+            filled, row = filled + len(block), row + len(chunk)
+        order = np.argsort(hashes[:filled], kind="stable")
+        return cls(hashes[order], rows[order], _bits_of(hashes[:filled]))
+
+    def suspects(self, hashes: Hashes) -> NDArray[np.intp]:
+        """Places in ``hashes`` whose value is in the table."""
+        shift = np.uint64(64 - (len(self.bits) * 8).bit_length() + 1)
+        lead = hashes >> shift
+        passed = np.flatnonzero(self.bits[lead >> np.uint64(3)] >> (7 - (lead & np.uint64(7))).astype(np.uint8) & 1)
+        at = np.searchsorted(self.hashes, hashes[passed])
+        at[at == len(self.hashes)] = 0
+        return passed[self.hashes[at] == hashes[passed]]
+
+    def rows_of(self, value: int) -> list[int]:
+        """The rows stored under one hash, ascending."""
+        first, last = (
+            np.searchsorted(self.hashes, np.uint64(value)),
+            np.searchsorted(self.hashes, np.uint64(value), "right"),
+        )
+        return self.rows[first:last].tolist()
+
+
+def _entries(form: Forms) -> list[int]:
+    found = [sequence_hash(form.inflected)]
+    if len(form.families) >= FEWEST_BAG_WORDS:
+        found.append(bag_hash(form.families))
+    return found
+
+
+def _bits_of(hashes: Hashes) -> NDArray[np.uint8]:
+    size = 1 << max(10, (_FILTER_BITS_AN_ENTRY * len(hashes) - 1).bit_length())
+    marked = np.zeros(size, np.bool_)
+    marked[hashes >> np.uint64(64 - size.bit_length() + 1)] = True
+    return np.packbits(marked)
+
+
+class Lexicon:
+    """The variants of a KB's names."""
+
+    def __init__(self, kb: KnowledgeBase, table: Table) -> None:
+        self.kb, self.table = kb, table
+        self._found = lru_cache(maxsize=1 << 16)(self._find)
+
+    @classmethod
+    def open(cls, kb: KnowledgeBase) -> Lexicon:
+        """The lexicon of a KB, its table made on first use and memory-mapped from then on.
+
+        Raises:
+            UsageError: the cache folder cannot be written to.
+        """
+
+        def make(path: Path) -> None:
+            write(path, Table.of(kb.names, len(kb.names)))
+
+        def whole(arrays: Arrays) -> bool:
+            return len(arrays) == len(Table._fields) and len(arrays[0]) == len(arrays[1]) >= len(kb.names)
+
+        return cls(kb, Table(*cached("lexicon", f"{kb.fingerprint}.{LEXICON_VERSION}.table", make, whole)))
+
+    def lookup(self, text: str) -> tuple[Match, ...]:
+        """The KB names that ``text`` is a variant of, most trusted first, then by row."""
+        return self._found(normalise(text))
+
+    def _find(self, key: str) -> tuple[Match, ...]:
+        mention = forms(key)
+        found = []
+        for row in {row for value in _entries(mention) for row in self.table.rows_of(value)}:
+            name = forms(self.kb.names[row])
+            rule = rule_between(mention, name)
+            if rule is not None:
+                found.append(Match(row, rule, _trust(rule, mention, name)))
+        return tuple(sorted(found, key=lambda match: (-match.score, match.row)))

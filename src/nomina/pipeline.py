@@ -1,0 +1,136 @@
+"""The main job as one straight line: documents -> mentions -> linker -> predictions in their context.
+
+>>> import nomina
+>>> linker = nomina.load()
+>>> [p.candidates[0].entity_id for p in linker.link_text("She has short stature and had a seizure.")]
+['HP:0004322', 'HP:0001250']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+
+from nomina.context import attributes
+from nomina.detect import Detector, Overlaps
+from nomina.errors import UsageError
+from nomina.kb.sources import resolve_kb
+from nomina.kb.store import KnowledgeBase, Subset
+from nomina.lexicon import Lexicon
+from nomina.linkers import LINKERS
+from nomina.linkers.base import Linker
+from nomina.linkers.dictionary import DictionaryLinker
+from nomina.types import Document, Mention, Prediction
+
+_BATCH = 256
+
+
+class Pipeline:
+    """Links raw texts, documents with or without mentions, and bare mentions. Made by ``load``.
+
+    Args:
+        linker: what ranks.
+        detector: what finds mentions in documents that have none.
+        k: how many concepts a prediction offers at most (a tie at the end is given whole).
+        threshold: the score under which it abstains; the linker's own default where None.
+        within: which rows and concepts may be answered.
+        context: whether ``negated`` and ``experiencer`` are looked for; if not, they keep their defaults.
+    """
+
+    def __init__(
+        self,
+        linker: Linker,
+        detector: Detector,
+        *,
+        k: int = 5,
+        threshold: float | None = None,
+        within: Subset | None = None,
+        context: bool = True,
+    ) -> None:
+        if k < 1:
+            raise UsageError(f"k must be at least 1, not {k}")
+        self.linker, self.detector = linker, detector
+        self.k, self.threshold, self.within, self.context = k, threshold, within, context
+
+    @property
+    def kb(self) -> KnowledgeBase:
+        """The knowledge base that is linked to."""
+        return self.linker.kb
+
+    def link_text(self, text: str, id: str = "text") -> list[Prediction]:
+        """Find and link the mentions of one text; offsets are those of the text. An empty text has none."""
+        return list(self.link([Document(id, text)]))
+
+    def link_mentions(self, mentions: Iterable[str]) -> list[Prediction]:
+        """Link mentions that stand alone, one prediction each, in order; document ids count from 0.
+
+        A mention without a visible character is not linked: its prediction is an abstention.
+        """
+        return list(self._linked(_as_document(number, mention) for number, mention in enumerate(mentions)))
+
+    def link(self, documents: Iterable[Document]) -> Iterator[Prediction]:
+        """One prediction a mention, document by document; mentions are looked for in documents that have none."""
+        stream = iter(documents)
+        while batch := list(islice(stream, _BATCH)):
+            bare = self.detector.mentions(document for document in batch if not document.mentions)
+            ready = [document if document.mentions else next(bare) for document in batch]
+            yield from self._in_context(ready) if self.context else self._linked(ready)
+
+    def _linked(self, documents: Iterable[Document]) -> Iterator[Prediction]:
+        return self.linker.link(documents, k=self.k, threshold=self.threshold, within=self.within)
+
+    def _in_context(self, documents: list[Document]) -> Iterator[Prediction]:
+        predictions = self._linked(documents)
+        for document in documents:
+            found = attributes(document.text, [(m.start, m.end) for m in document.mentions])
+            for (negated, experiencer), prediction in zip(found, islice(predictions, len(found)), strict=True):
+                if negated or experiencer != prediction.experiencer:
+                    prediction = replace(prediction, negated=negated, experiencer=experiencer)
+                yield prediction
+
+
+def _as_document(number: int, mention: str) -> Document:
+    text = mention or " "
+    return Document(str(number), text, (Mention(((0, len(text)),), mention),))
+
+
+def load(
+    linker: str = "dictionary",
+    kb: str | Path | KnowledgeBase = "hpo",
+    *,
+    k: int = 5,
+    threshold: float | None = None,
+    under: Iterable[str] = (),
+    types: Iterable[str] = (),
+    overlaps: Overlaps = "longest",
+    context: bool = True,
+) -> Pipeline:
+    """A ready linker.
+
+    Args:
+        linker: a name out of ``nomina.linkers.LINKERS``.
+        kb: an opened KB, the file of one, or the name of one (``hpo``, the embedded default: built on first use).
+        k: how many concepts to offer for a mention at most.
+        threshold: the score under which the linker abstains (its own default where None).
+        under: answer only with concepts under these ids, themselves included.
+        types: answer only with concepts of these types.
+        overlaps: which of overlapping mentions to find, ``longest`` or ``all`` (see ``Detector``).
+        context: whether to look for negation and experiencer.
+
+    Raises:
+        UsageError: an option with a value it cannot have.
+        KnowledgeBaseError: no such KB, or an id or type that it does not have.
+    """
+    if linker not in LINKERS:
+        raise UsageError(f"no linker {linker!r}; there are: {', '.join(LINKERS)}")
+    base = kb if isinstance(kb, KnowledgeBase) else resolve_kb(kb)
+    under, types = tuple(under), tuple(types)
+    within = base.subset(under, types) if under or types else None
+    module, name = LINKERS[linker].rsplit(".", 1)
+    ranker: Linker = getattr(import_module(module), name)(base)
+    lexicon = ranker.lexicon if isinstance(ranker, DictionaryLinker) else Lexicon.open(base)
+    detector = Detector(lexicon, overlaps, None if within is None else within.rows)
+    return Pipeline(ranker, detector, k=k, threshold=threshold, within=within, context=context)

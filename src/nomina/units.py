@@ -1,0 +1,138 @@
+"""Many texts cut into units (words, numbers, breaks) at once, as flat arrays that windows can be hashed over.
+
+Cutting agrees with ``text.tokens`` followed by ``variants.inflect``: the words of a text, in order, are the inflected tokens
+that ``lexicon.forms`` makes of it. Offsets are those of the original text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nomina.lexicon import mixed_hash, token_hash
+from nomina.text import token_keys
+from nomina.variants import COORDINATORS, EMPTY_WORDS, PREFIXES, STOP_WORDS, family, inflect
+
+_MARKS = "\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff"
+_WORD = rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*"
+_PIECE = re.compile(
+    rf"{_WORD}(?:[-‐‑]{_WORD})* ?|\d+"  # words joined by hyphens (a space behind them saves a piece), or a number
+    r"|[.!?](?=\s|$)|[;:](?=\s)|\n\s*(?:\n|[-*•–]|\d+[.)])"  # the end of a sentence or an item
+    r"|\s[-–—]\s|.",  # a pause inside a sentence; anything else, so that the lengths of the pieces add up to the text's
+    re.DOTALL,
+)
+_PART = re.compile(rf"(?:(?:{'|'.join(PREFIXES)})[-‐‑])*[^-‐‑]+", re.IGNORECASE)
+_BORDER = "\n\n"
+_PAUSES = frozenset('()[]{}/"“”\n') | {" - ", " – ", " — "}
+_MOST_PIECES = 1 << 20
+
+WORD, END, PAUSE, COMMA = 0, 1, 2, 3
+"""Kinds of unit: a word; the end of a sentence, list item or text; another mark inside a sentence; a comma among those."""
+
+
+class Units(NamedTuple):
+    """The units of several texts in a row, each text closed by an ``END``. All arrays have the same length.
+
+    ``text`` is the index of the text; ``start`` and ``end`` are offsets in it; ``sequence`` and ``bag`` are what a word adds
+    to the hashes of ``lexicon`` (0 for all else); ``stop`` marks words that bags leave out, ``joins`` "and" and "or".
+    """
+
+    text: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    kind: NDArray[np.uint8]
+    sequence: NDArray[np.uint64]
+    bag: NDArray[np.uint64]
+    stop: NDArray[np.bool_]
+    joins: NDArray[np.bool_]
+
+
+class Vocabulary:
+    """Pieces of text seen so far, by number, with the units each is made of; starts anew when it has grown too large.
+
+    A piece is mostly one unit; none where it is a space, several where it is a token of several keys ("IFNγ").
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._pieces = _Columns(first=np.int64, count=np.int64, length=np.int64)
+        self._units = _Columns(
+            kind=np.uint8, first=np.int64, last=np.int64,
+            sequence=np.uint64, bag=np.uint64, stop=np.bool_, joins=np.bool_,
+        )  # fmt: skip
+
+    def cut(self, texts: Sequence[str]) -> Units:
+        """The units of the texts."""
+        if len(self._numbers) > _MOST_PIECES:
+            self.__init__()  # type: ignore[misc]
+        pieces: list[str] = []
+        sizes = []
+        for text in texts:
+            before = len(pieces)
+            pieces += _PIECE.findall(text)
+            pieces.append(_BORDER)
+            sizes.append(len(pieces) - before)
+        for piece in set(pieces) - self._numbers.keys():
+            self._numbers[piece] = self._learn(piece)
+        self._pieces.settle()
+        self._units.settle()
+        number = np.fromiter(map(self._numbers.__getitem__, pieces), np.int64, len(pieces))
+        return self._laid_out(number, np.repeat(np.arange(len(texts)), sizes))
+
+    def _laid_out(self, number: NDArray[np.int64], text: NDArray[np.int64]) -> Units:
+        """The units of numbered pieces, with their places: ends are running sums of lengths, text by text."""
+        length, count = self._pieces["length"][number], self._pieces["count"][number]
+        end = np.cumsum(length)
+        opening = np.flatnonzero(np.diff(text, prepend=-1))
+        end -= (end - length)[opening][text]
+        piece = np.repeat(np.arange(len(number)), count)
+        within = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+        unit = self._pieces["first"][number[piece]] + within
+        start = (end - length)[piece]
+        columns = {name: self._units[name][unit] for name in ("kind", "sequence", "bag", "stop", "joins")}
+        return Units(text[piece], start + self._units["first"][unit], start + self._units["last"][unit], **columns)
+
+    def _learn(self, piece: str) -> int:
+        first, size = self._units.size, len(piece)
+        if piece[0].isalnum():
+            for part in _PART.finditer(piece.rstrip(" ")):
+                for key in token_keys(re.sub("[-‐‑]", "", part.group())):
+                    for word in inflect(key):
+                        stop = word in STOP_WORDS or word in EMPTY_WORDS
+                        bag = 0 if stop else mixed_hash(family(word))
+                        self._units.append(WORD, *part.span(), token_hash(word), bag, stop, word in COORDINATORS)
+        elif piece == ",":
+            self._units.append(COMMA, 0, size, 0, 0, False, False)
+        elif piece in _PAUSES:
+            self._units.append(PAUSE, 0, size, 0, 0, False, False)
+        elif piece[0] in ".!?;:" or "\n" in piece:
+            self._units.append(END, 0, size, 0, 0, False, False)
+        return self._pieces.append(first, self._units.size - first, size)
+
+
+class _Columns:
+    """Arrays of one length that grow together."""
+
+    def __init__(self, **dtypes: type[np.generic]) -> None:
+        self.size = 0
+        self._rows: list[tuple[int | bool, ...]] = []
+        self._arrays = {name: np.zeros(0, dtype) for name, dtype in dtypes.items()}
+
+    def append(self, *values: int | bool) -> int:
+        """Add a row; its number. It is in the arrays after ``settle``."""
+        self._rows.append(values)
+        self.size += 1
+        return self.size - 1
+
+    def settle(self) -> None:
+        """Take the new rows into the arrays."""
+        for (name, array), column in zip(self._arrays.items(), zip(*self._rows, strict=True), strict=False):
+            self._arrays[name] = np.concatenate([array, np.array(column, array.dtype)])
+        self._rows.clear()
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._arrays[name]
