@@ -10,11 +10,12 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from nomina._version import __version__
-from nomina.errors import FormatError, KnowledgeBaseError
+from nomina.errors import FormatError, KnowledgeBaseError, UsageError
 from nomina.files import atomic, sha256
 from nomina.kb import reader_for
 from nomina.kb.finish import finish
@@ -95,11 +96,15 @@ def build_from_files(
 
     Raises:
         FormatError: a file that is not what it should be.
+        UsageError: an unknown format or reader option.
         KnowledgeBaseError: as ``build``.
     """
     options = options or BuildOptions(Path(path).stem)
     problems = Problems(options.lenient)
     readers = [(Path(file), *reader_for(file, format)) for file in files]
+    for _, name, reader in readers:
+        if unknown := sorted(set(reader_options) - set(signature(reader.read).parameters)):
+            raise UsageError(f"the format {name} has no option {unknown[0]}")
 
     def describe() -> Iterator[SourceInfo]:
         for file, name, reader in readers:

@@ -52,7 +52,8 @@ WHERE l.text IN (SELECT value FROM json_each(:types))
 class Owner(NamedTuple):
     """A concept that owns a row: its number (dense from 0), id, preferred name, and the raw name that it has there.
 
-    Of several raw names under one row, ``name`` is the preferred or the one of the best scope; ``raws`` are all.
+    Of several raw names under one row, ``name`` is the preferred or the one of the best scope; ``raws`` holds all of
+    them, best first.
     """
 
     number: int

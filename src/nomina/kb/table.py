@@ -78,7 +78,7 @@ def header(path: Path) -> Header:
         columns = [_ALIASES.get(column, column) for column in columns]
         if "id" in columns:
             return delimiter, _checked(path, columns)
-    if all(_DICTIONARY in line for line in filled[:_PAIRS_LOOKED_AT]):
+    if _DICTIONARY in filled[0]:
         return _DICTIONARY, None
     pairs = [line.split("\t") for line in filled[:_PAIRS_LOOKED_AT]]
     if all(len(pair) == 2 and _ID.fullmatch(pair[0]) for pair in pairs):

@@ -1,0 +1,222 @@
+"""What every reader of ``nomina.kb.FORMATS`` owes its users. A new format adds one line to ``CASES``."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from nomina.errors import FormatError, UsageError
+from nomina.kb import FORMATS, reader_for
+from nomina.kb.build import BuildOptions, build_from_files
+from nomina.types import Entity, Name, Retired
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "kb" / "data"
+
+
+class Case(NamedTuple):
+    """A tiny file: how many records, the first, the last, a line that would be wrong, a record with an id it has."""
+
+    file: str
+    count: int
+    first: Entity | Retired
+    last: Entity | Retired
+    broken: bytes
+    line: int
+    duplicate: bytes | None
+    retired: dict[str, str | None]
+
+
+CASES = {
+    "obo": Case(
+        "tiny.obo",
+        6,
+        Entity("T:1", (Name("Disease", kind="preferred"),), types=("tiny",)),
+        Retired("T:6"),
+        b"\n[Term]\nid: T:7\nname: Good\nsynonym: no quotes EXACT []\n",
+        62,
+        b'\n[Term]\nid: T:1\nsynonym: "Illness" EXACT []\n',
+        {"T:20": "T:2", "T:5": "T:2", "T:6": None},
+    ),
+    "jsonl": Case(
+        "tiny.jsonl",
+        5,
+        Entity("T:1", (Name("Disease"),)),
+        Retired("T:5", ("T:20",)),
+        b'{"id": "T:7", "names": ["x"], "synonyms": []}\n',
+        7,
+        b'{"id": "T:1", "names": ["Illness"]}\n',
+        {"T:20": "T:2", "T:5": "T:2"},
+    ),
+    "table": Case(
+        "tiny.tsv",
+        5,
+        Entity("T:1", (Name("Disease", kind="preferred"),)),
+        Entity("T:2", (Name("Cardiopathy", kind="preferred"), Name("Morbus cordis"))),
+        b"T:7\ttoo\tfew\n",
+        7,
+        None,
+        {},
+    ),
+}
+
+every_format = pytest.mark.parametrize("format", list(FORMATS))
+
+
+def records(path: Path, faults: list[FormatError] | None = None) -> list[Entity | Retired]:
+    _, reader = reader_for(path)
+    return list(reader.read(path, skip=None if faults is None else faults.append))
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def written(data: bytes, name: str = "source") -> Path:
+        path = tmp_path / name
+        path.write_bytes(data)
+        return path
+
+    return written
+
+
+def tiny(format: str) -> bytes:
+    return (DATA / CASES[format].file).read_bytes()
+
+
+@every_format
+def test_has_a_case_and_a_docs_page_with_a_licence_note(format: str) -> None:
+    assert format in CASES
+    page = (ROOT / "docs" / "formats" / f"{format}.md").read_text(encoding="utf-8")
+    assert "licence" in page.casefold()
+
+
+@every_format
+def test_is_found_by_its_first_bytes_and_reads_count_first_last(format: str) -> None:
+    case = CASES[format]
+    assert reader_for(DATA / case.file)[0] == format
+    found = records(DATA / case.file)
+    assert (len(found), found[0], found[-1]) == (case.count, case.first, case.last)
+
+
+@every_format
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda data: gzip.compress(data, mtime=0), id="gz"),
+        pytest.param(lambda data: b"\xef\xbb\xbf" + data, id="bom"),
+        pytest.param(lambda data: gzip.compress(b"\xef\xbb\xbf" + data, mtime=0), id="gz-bom"),
+        pytest.param(lambda data: data.replace(b"\n", b"\r\n"), id="crlf"),
+        pytest.param(lambda data: data.rstrip(b"\n"), id="no-last-newline"),
+        pytest.param(lambda data: data + b"\n\n", id="blank-lines"),
+    ],
+)
+def test_reads_the_same_however_it_is_wrapped(format: str, change, write) -> None:
+    assert records(write(change(tiny(format)))) == records(DATA / CASES[format].file)
+
+
+@every_format
+@pytest.mark.parametrize("stray", [b"\x00", b"\x1f", b"\xff"])
+def test_a_stray_byte_stops_a_strict_reading_and_is_counted_by_a_lenient_one(format: str, stray: bytes, write) -> None:
+    data = tiny(format)
+    path = write(data.replace(b"Disease", b"Disease" + stray, 1))
+    line = data[: data.index(b"Disease")].count(b"\n") + 1
+    with pytest.raises(FormatError) as caught:
+        records(path)
+    assert caught.value.line == line
+    assert str(path) in str(caught.value)
+    faults: list[FormatError] = []
+    assert records(path, faults) == records(DATA / CASES[format].file)
+    assert [fault.line for fault in faults] == [line]
+
+
+@every_format
+def test_a_stray_byte_does_no_harm_to_the_look_up(format: str, write, tmp_path: Path) -> None:
+    path = write(tiny(format).replace(b"Disease", b"Disease\x00", 1))
+    kb = build_from_files(tmp_path / "a.kb", [path], BuildOptions("a", lenient=True))
+    assert kb.manifest.counts.problems == 1
+    assert "U+0000" in kb.manifest.problems[0]
+    assert [entity.id for entity in kb.lookup("disease")] == ["T:1"]
+
+
+@every_format
+def test_a_broken_record_is_named_by_line_and_left_out_by_a_lenient_reading(format: str, write) -> None:
+    case = CASES[format]
+    path = write(tiny(format) + case.broken)
+    with pytest.raises(FormatError) as caught:
+        records(path)
+    assert caught.value.line == case.line
+    faults: list[FormatError] = []
+    found = records(path, faults)
+    assert [fault.line for fault in faults] == [case.line]
+    assert found[: case.count] == records(DATA / case.file)
+    assert all("no quotes" not in name.text for entity in found if isinstance(entity, Entity) for name in entity.names)
+
+
+@every_format
+def test_a_file_cut_off_in_the_middle_of_gzip_is_refused_even_when_lenient(format: str, write) -> None:
+    path = write(gzip.compress(tiny(format) * 50)[:-20])
+    with pytest.raises(FormatError, match="cut off"):
+        records(path, [])
+
+
+@every_format
+def test_a_second_record_of_an_id(format: str, write, tmp_path: Path) -> None:
+    case = CASES[format]
+    if case.duplicate is None:
+        kb = build_from_files(tmp_path / "a.kb", [DATA / case.file])
+        assert [name.text for name in kb["T:2"].names] == [
+            "Heart disease",
+            "Heart diseases",
+            "bad heart",
+            "Cardiopathy",
+            "Morbus cordis",
+        ]
+        assert kb.manifest.counts.merged == 1
+        return
+    path = write(tiny(format) + case.duplicate)
+    with pytest.raises(FormatError, match="second"):
+        records(path)
+    kb = build_from_files(tmp_path / "a.kb", [path], BuildOptions("a", lenient=True))
+    assert [name.text for name in kb["T:1"].names] == ["Disease", "Illness"]
+    assert (kb.manifest.counts.merged, kb.manifest.counts.problems) == (1, 1)
+
+
+@every_format
+def test_builds_with_a_cycle_a_missing_parent_and_retired_ids(format: str, tmp_path: Path) -> None:
+    case = CASES[format]
+    kb = build_from_files(tmp_path / "a.kb", [DATA / case.file])
+    assert set(kb) == {"T:1", "T:2", "T:3", "T:4"}
+    assert kb.descendants("T:3") == ("T:3", "T:4")
+    assert kb.descendants("T:1") == ("T:1", "T:2")
+    assert kb["T:2"].parents == ("T:1", "T:404")
+    assert kb.manifest.counts.missing_parents == 1
+    assert {old: kb.resolve(old) for old in case.retired} == case.retired
+
+
+@every_format
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+        (b"PK\x03\x04" + bytes(50), "zip"),
+        (bytes(range(256)) * 4, "binary"),
+        ("id\tname\n".encode("utf-16"), "UTF-16"),
+        (b"Dear all, please find enclosed our terms.\n", "no format|expected"),
+    ],
+)
+def test_what_is_no_source_is_refused_in_one_line(format: str, data: bytes, why: str, write) -> None:
+    with pytest.raises(FormatError, match=why) as caught:
+        records(write(data))
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_file_folder_and_unknown_format(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="No such file"):
+        reader_for(tmp_path / "no")
+    with pytest.raises(FormatError, match="directory"):
+        reader_for(tmp_path)
+    with pytest.raises(UsageError, match="obo, jsonl, table"):
+        reader_for(tmp_path, "owl")

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from nomina.errors import FormatError, KnowledgeBaseError
+from nomina.kb import jsonl
+from nomina.kb.build import build_from_files
+from nomina.types import Entity, Name, Retired
+
+
+def read(tmp_path: Path, *lines: str) -> list[Entity | Retired]:
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return list(jsonl.read(path))
+
+
+def test_what_the_dataclasses_hold_comes_back(tmp_path: Path) -> None:
+    records = [
+        Entity("X:1", (Name("Löfgren’s", "narrow", "layperson", "talk"),), "d", ("t",), ("X:0",), ("U:1",), ("X:9",)),
+        Entity("X:2"),
+        Retired("X:3", ("X:1", "X:2")),
+        Retired("X:4"),
+    ]
+    assert read(tmp_path, *(json.dumps(asdict(record)) for record in records)) == records
+
+
+def test_plain_texts_are_names(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"id": "X:1", "names": ["a", {"text": "b", "scope": "broad"}]}') == [
+        Entity("X:1", (Name("a"), Name("b", "broad")))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"id": "X:1", "synonyms": ["a"]}', "unknown field 'synonyms'; a line has: id, names, definition"),
+        ('{"id": "X:1", "names": [{"text": "a", "lang": "en"}]}', "unknown field 'names.0.lang'"),
+        ('{"id": "X:1", "replaced_by": [], "names": []}', "unknown field 'names'; a line has: id, replaced_by"),
+        ('{"names": ["a"]}', "the field 'id' is missing"),
+        ('{"id": 1, "names": ["a"]}', "id: Input should be a valid string"),
+        ('{"id": "X:1", "names": "a"}', "names: Input should be a valid tuple"),
+        ('{"id": "X:1", "names": [{"text": "a", "scope": "near"}]}', "names.0.scope"),
+        ('{"id": "X:1", "names": [" "]}', "a name must not be empty"),
+        ('{"id": " X:1", "names": ["a"]}', "id must be non-empty and without outer spaces"),
+        ('{"id": "X:1"', "not JSON"),
+        ('["X:1"]', "expected a JSON object"),
+    ],
+)
+def test_faults_say_which_field(tmp_path: Path, line: str, why: str) -> None:
+    with pytest.raises(FormatError, match=why) as caught:
+        read(tmp_path, '{"id": "X:0"}', line)
+    assert caught.value.line == 2
+    assert "\n" not in str(caught.value)
+
+
+def test_half_a_surrogate_pair_is_an_error_and_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": "X:1", "names": ["a\\ud800"]}\n', encoding="utf-8")
+    with pytest.raises(KnowledgeBaseError, match="surrogate"):
+        build_from_files(tmp_path / "a.kb", [path])
+    assert not (tmp_path / "a.kb").exists()

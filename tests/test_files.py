@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from nomina import files
+from nomina.errors import FormatError, UsageError
+
+
+def test_atomic_replaces_whole_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    target.write_text("old", encoding="utf-8")
+    with files.atomic(target) as temporary:
+        temporary.write_text("new", encoding="utf-8")
+        assert temporary.parent == tmp_path
+        assert target.read_text(encoding="utf-8") == "old"
+    assert target.read_text(encoding="utf-8") == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def _write_half(path: Path, error: type[BaseException]) -> None:
+    path.write_text("half", encoding="utf-8")
+    raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_atomic_keeps_the_old_file_when_the_block_raises(tmp_path: Path, error: type[BaseException]) -> None:
+    target = tmp_path / "a"
+    target.write_text("old", encoding="utf-8")
+    with pytest.raises(error), files.atomic(target) as temporary:
+        _write_half(temporary, error)
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_atomic_removes_what_a_dead_writer_left_and_nothing_else(tmp_path: Path) -> None:
+    stale = tmp_path / ".a.0123456789ab.tmp"
+    others = [tmp_path / name for name in (".b.0123456789ab.tmp", ".a.tmp", "a.0123456789ab.tmp")]
+    for path in (stale, *others):
+        path.touch()
+    with files.atomic(tmp_path / "a") as mine, files.atomic(tmp_path / "a") as second:
+        assert mine != second
+        assert mine.exists()
+        assert not stale.exists()
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "a", *others])
+
+
+def test_atomic_in_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), files.atomic(tmp_path / "no" / "a"):
+        pass
+
+
+def test_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def wait() -> None:
+        with files.lock(tmp_path / "a"):
+            order.append("second")
+
+    with files.lock(tmp_path / "a"):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        thread.join(0.1)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+
+
+@pytest.mark.parametrize("pack", [bytes, lambda data: gzip.compress(data, mtime=0)])
+def test_lines_with_numbers_without_mark_and_line_ends(tmp_path: Path, pack) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(pack("\ufeffé\ta\r\n\nb\u2028c\n  d".encode()))
+    assert list(files.lines(path)) == [(1, "é\ta"), (2, ""), (3, "b\u2028c"), (4, "  d")]
+    assert files.head(path, 8) == "é\ta\r".encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "why", "mended"),
+    [
+        (b"a\nb\xe9c\n", 2, "byte 0xe9 in column 2 is not UTF-8: save the file as UTF-8", ["a", "bc"]),
+        (b"a\x00\nb\n", 1, "control character U\\+0000 in column 2", ["a", "b"]),
+        (b"a\rb\n", 1, "control character U\\+000D in column 2", ["ab"]),
+    ],
+)
+def test_lines_that_are_not_clean(tmp_path: Path, data: bytes, line: int, why: str, mended: list[str]) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=why) as caught:
+        list(files.lines(path))
+    assert (caught.value.path, caught.value.line) == (path, line)
+    faults: list[FormatError] = []
+    assert [text for _, text in files.lines(path, faults.append)] == mended
+    assert [fault.line for fault in faults] == [line]
+
+
+def test_damaged_gzip(tmp_path: Path) -> None:
+    whole = gzip.compress(b"line\n" * 10_000, mtime=0)
+    damaged = (whole[:-8], whole[:10] + b"\xff" * 20 + whole[30:], whole[:-8] + bytes(8), whole + b"tail")
+    for number, data in enumerate(damaged):
+        path = tmp_path / f"{number}.gz"
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match=r"gz file is cut off or damaged"):
+            list(files.lines(path))
+
+
+def test_sha256(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"abc")
+    assert files.sha256(path) == hashlib.sha256(b"abc").hexdigest()
+
+
+def test_home_is_the_users_cache_folder_or_nomina_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOMINA_HOME", str(tmp_path / "here"))
+    assert files.home() == tmp_path / "here"
+    assert files.home_folder("a", "b") == tmp_path / "here" / "a" / "b"
+    assert (tmp_path / "here" / "a" / "b").is_dir()
+    monkeypatch.setenv("NOMINA_HOME", "~/x")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert files.home() == tmp_path / "x"
+    monkeypatch.setenv("NOMINA_HOME", "")
+    assert files.home().name == "nomina"
+
+
+def test_home_that_cannot_be_made_names_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NOMINA_HOME", str(tmp_path / "file"))
+    with pytest.raises(UsageError, match=r"cannot write to the cache folder .*: set NOMINA_HOME to a folder"):
+        files.home_folder("kb")
+
+
+def test_home_that_is_read_only_names_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOMINA_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(UsageError, match=r"Permission denied.*NOMINA_HOME"):
+        files.home_folder()
+
+
+def test_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("Löfgren’s\n", encoding="utf-8")
+    code = f"from nomina.files import lines; print(ascii(list(lines({str(path)!r}))))"
+    environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    assert done.stdout.decode("ascii").strip() == ascii([(1, "Löfgren’s")])
