@@ -47,7 +47,8 @@ def read(path: Path) -> Arrays:
 
 
 def cached(folder: str, name: str, make: Callable[[Path], None], whole: Callable[[Arrays], bool]) -> Arrays:
-    """The arrays of a file under ``home()``, made where it is missing or not ``whole``; of several processes, one makes it.
+    """The arrays of a file under ``home()``, made where it is missing or not ``whole``; of several processes, one makes
+    it.
 
     Raises:
         UsageError: the cache folder cannot be written to.

@@ -1,8 +1,9 @@
-"""Mentions of KB names in raw text: every window of tokens is hashed, many documents at once, and looked up in the lexicon.
+"""Mentions of KB names in raw text: every window of tokens is hashed, many documents at once, and looked up in the
+lexicon.
 
-Offsets are those of the original text. A window never crosses the end of a sentence, an item of a list or a blank line; one
-whose words may stand in another order (``Rule.ORDER``, ``Rule.DERIVATION``) crosses no other mark either and skips at most
-three stop words. What a window's hash suggests, ``Lexicon.lookup`` on the very text confirms.
+Offsets are those of the original text. A window never crosses the end of a sentence, an item of a list or a blank line;
+one whose words may stand in another order (``Rule.ORDER``, ``Rule.DERIVATION``) crosses no other mark either and skips
+at most three stop words. What a window's hash suggests, ``Lexicon.lookup`` on the very text confirms.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Detector:
 
     Args:
         lexicon: the names.
-        overlaps: ``longest`` keeps the longest of overlapping mentions; ``all`` keeps those inside a longer one too where
+        overlaps: ``longest`` keeps the longest of overlapping mentions; ``all`` keeps those inside a longer one too
+        where
             the longer one implies them (their concept is an ``is_a`` ancestor of its concept, or the KB says nothing of
             its ancestors): "colitis" in "ulcerative colitis", but not "retinitis" in "retinitis pigmentosa".
         rows: which rows may be found, one value a row; all where it is None.
@@ -114,7 +116,8 @@ class Detector:
                 kept[name.text].append(Found(name.spans, self._matches(joined(texts[name.text], name.spans))))
 
     def _abbreviated(self, text: str, found: list[Found], longs: Mapping[str, str]) -> list[Found]:
-        """With the short forms that the text defines as a KB name, and without those that it defines as something else."""
+        """With the short forms that the text defines as a KB name, and without those that it defines as something
+        else."""
         places = {place: short for short in sorted(longs, key=len) for place in _whole_words(text, short)}
         found = [f for f in found if f.spans[0] not in places]
         taken = np.zeros(len(text), np.bool_)

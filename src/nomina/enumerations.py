@@ -1,7 +1,7 @@
 """Names that share a word in an enumeration: "breast and ovarian cancer", "hypopigmentation of skin or hair".
 
-A reading counts only if both of its parts are KB names and the whole is none ("head and neck cancer" stays one). Candidates
-are found by hash for all texts at once; ``Lexicon.lookup`` on the very words confirms them.
+A reading counts only if both of its parts are KB names and the whole is none ("head and neck cancer" stays one).
+Candidates are found by hash for all texts at once; ``Lexicon.lookup`` on the very words confirms them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Shared(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words that matter: unit numbers, sums of bag hashes before each, and the stretch between pauses each is in."""
+    """The words that matter: unit numbers, sums of bag hashes before each, and the stretch between pauses each is
+    in."""
 
     unit: NDArray[np.intp]
     before: NDArray[np.uint64]
@@ -69,7 +70,8 @@ def _windows(
 ) -> Iterator[tuple[int, int, int, int, int]]:
     """Places (first word, cut, "and", cut, behind the last word) whose listed part and shared part make a known bag.
 
-    Head last: listed part of ``far`` words, "and", ``near`` words, shared part of ``head``. Head first: the mirror image.
+    Head last: listed part of ``far`` words, "and", ``near`` words, shared part of ``head``. Head first: the mirror
+    image.
     """
     if head_first:
         first, cut, other, last = joins - near - head, joins - near, joins + 1 + far, joins + 1 + far

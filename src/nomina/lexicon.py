@@ -1,11 +1,13 @@
-"""KB names and their variants as one sorted table of hashes: what detection scans for and the dictionary linker looks up.
+"""KB names and their variants as one sorted table of hashes: what detection scans for and the dictionary linker looks
+up.
 
-Every KB name goes in twice: as the *sequence* of its inflected tokens ("ground glass opacity") and, where it has at least
-two words that matter, as the *bag* of their families ("delay meconium passag"), whose order and stop words are free. A hit
-in the table is a suspicion; ``Lexicon.lookup`` compares the forms themselves, says which rule holds, and has the last word.
+Every KB name goes in twice: as the *sequence* of its inflected tokens ("ground glass opacity") and, where it has at
+least two words that matter, as the *bag* of their families ("delay meconium passag"), whose order and stop words are
+free. A hit in the table is a suspicion; ``Lexicon.lookup`` compares the forms themselves, says which rule holds, and
+has the last word.
 
-The table is three flat arrays (sorted hashes, their rows, a bit filter), made once per KB fingerprint in the cache folder
-and memory-mapped by every process that opens it: 12 bytes an entry and 2 bytes for the filter.
+The table is three flat arrays (sorted hashes, their rows, a bit filter), made once per KB fingerprint in the cache
+folder and memory-mapped by every process that opens it: 12 bytes an entry and 2 bytes for the filter.
 """
 
 from __future__ import annotations
@@ -140,7 +142,8 @@ class Table(NamedTuple):
 
     @classmethod
     def of(cls, keys: Iterable[str], count: int) -> Table:
-        """The table of ``count`` look-up keys, read as a stream; 12 bytes an entry at work, twice that while sorting."""
+        """The table of ``count`` look-up keys, read as a stream; 12 bytes an entry at work, twice that while
+        sorting."""
         hashes = np.empty(2 * count, np.uint64)
         rows = np.empty(2 * count, np.uint32)
         filled, row = 0, 0
@@ -161,15 +164,14 @@ class Table(NamedTuple):
         passed = np.flatnonzero(self.bits[lead >> np.uint64(3)] >> (7 - (lead & np.uint64(7))).astype(np.uint8) & 1)
         at = np.searchsorted(self.hashes, hashes[passed])
         at[at == len(self.hashes)] = 0
-        return passed[self.hashes[at] == hashes[passed]]
+        found: NDArray[np.intp] = passed[self.hashes[at] == hashes[passed]]
+        return found
 
     def rows_of(self, value: int) -> list[int]:
         """The rows stored under one hash, ascending."""
-        first, last = (
-            np.searchsorted(self.hashes, np.uint64(value)),
-            np.searchsorted(self.hashes, np.uint64(value), "right"),
-        )
-        return self.rows[first:last].tolist()
+        first, last = (np.searchsorted(self.hashes, np.uint64(value), side) for side in ("left", "right"))
+        rows: list[int] = self.rows[first:last].tolist()
+        return rows
 
 
 def _entries(form: Forms) -> list[int]:

@@ -5,7 +5,8 @@ its place: every token knows the offsets in the *original* text, whatever the st
 
 The steps, in order (their version is part of a KB's fingerprint):
 
-1. ``cut``      runs of letters, digits and combining marks are tokens; all else (punctuation, dashes and quotes of every
+1. ``cut``      runs of letters, digits and combining marks are tokens; all else (punctuation, dashes and quotes of
+every
                 kind, the marks ™ ® ©) is a boundary. Soft hyphens and zero-width characters vanish inside a token.
 2. ``compose``  Unicode NFKC, then case folding ("ﬁ" -> "fi", "²" -> "2", "ß" -> "ss").
 3. ``greek``    Greek letters (γ, ɣ, the mathematical ones) are spelt out as tokens of their own: "IFNγ" -> "ifn gamma".
@@ -89,8 +90,8 @@ def tokens(text: str) -> list[Token]:
 def normalise(text: str) -> str:
     """The look-up key of a name or a mention.
 
-    A text without a letter or a digit ("+") keeps its characters, composed and with single spaces, so that two different
-    symbols stay two keys.
+    A text without a letter or a digit ("+") keeps its characters, composed and with single spaces, so that two
+    different symbols stay two keys.
 
     >>> normalise("Löfgren’s  Syndrome"), normalise("interferon-γ"), normalise("ibuprofen™")
     ('lofgren s syndrome', 'interferon gamma', 'ibuprofen')

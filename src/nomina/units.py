@@ -1,7 +1,7 @@
 """Many texts cut into units (words, numbers, breaks) at once, as flat arrays that windows can be hashed over.
 
-Cutting agrees with ``text.tokens`` followed by ``variants.inflect``: the words of a text, in order, are the inflected tokens
-that ``lexicon.forms`` makes of it. Offsets are those of the original text.
+Cutting agrees with ``text.tokens`` followed by ``variants.inflect``: the words of a text, in order, are the inflected
+tokens that ``lexicon.forms`` makes of it. Offsets are those of the original text.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ _PAUSES = frozenset('()[]{}/"“”\n') | {" - ", " – ", " — "}
 _MOST_PIECES = 1 << 20
 
 WORD, END, PAUSE, COMMA = 0, 1, 2, 3
-"""Kinds of unit: a word; the end of a sentence, list item or text; another mark inside a sentence; a comma among those."""
+"""Kinds of unit: a word; the end of a sentence, list item or text; another mark inside a sentence; a comma among
+those."""
 
 
 class Units(NamedTuple):
     """The units of several texts in a row, each text closed by an ``END``. All arrays have the same length.
 
-    ``text`` is the index of the text; ``start`` and ``end`` are offsets in it; ``sequence`` and ``bag`` are what a word adds
-    to the hashes of ``lexicon`` (0 for all else); ``stop`` marks words that bags leave out, ``joins`` "and" and "or".
+    ``text`` is the index of the text; ``start`` and ``end`` are offsets in it; ``sequence`` and ``bag`` are what a word
+    adds to the hashes of ``lexicon`` (0 for all else); ``stop`` marks words that bags leave out, ``joins`` "and" and
+    "or".
     """
 
     text: NDArray[np.int64]

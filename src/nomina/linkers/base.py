@@ -1,7 +1,7 @@
 """What every linker shares: it ranks KB *names*; the code here, and only here, turns names into concepts.
 
-A linker answers "which rows of the KB's name list, with which scores, for which reason" (``Ranking``). Homonyms (one row,
-several owners), ties, the type or subtree filter on owners, over-fetching until k distinct concepts are found, and
+A linker answers "which rows of the KB's name list, with which scores, for which reason" (``Ranking``). Homonyms (one
+row, several owners), ties, the type or subtree filter on owners, over-fetching until k distinct concepts are found, and
 abstention are the same for all of them.
 """
 
@@ -47,8 +47,8 @@ class Rule(IntEnum):
 class Ranking(NamedTuple):
     """Names for n queries, best first.
 
-    ``rows`` int64 (n, k), ``NO_ROW`` where there are fewer; ``scores`` float32 (n, k), higher is better; ``rules`` uint8
-    (n, k), values of ``Rule``.
+    ``rows`` int64 (n, k), ``NO_ROW`` where there are fewer; ``scores`` float32 (n, k), higher is better; ``rules``
+    uint8 (n, k), values of ``Rule``.
     """
 
     rows: NDArray[np.int64]
@@ -87,7 +87,8 @@ class Linker(ABC):
     ) -> Iterator[Prediction]:
         """One prediction a mention, in order: at most k concepts (all of a tie's), best first.
 
-        A prediction is ``abstained`` where no candidate reaches the threshold; its candidates stay, as what came nearest.
+        A prediction is ``abstained`` where no candidate reaches the threshold; its candidates stay, as what came
+        nearest.
         """
         floor = self.default_threshold if threshold is None else threshold
         queries = (Query(document, mention) for document in documents for mention in document.mentions)
@@ -121,8 +122,8 @@ class Linker(ABC):
     ) -> tuple[tuple[Candidate, ...], int]:
         """The concepts that own the ranked rows of query j, and how many distinct ones there were.
 
-        Order: score; then the owner whose raw name is the very mention; then synonym scope; then entity number. Owners that
-        differ in the last only share a rank, and a tie that crosses the k-th place is given whole.
+        Order: score; then the owner whose raw name is the very mention; then synonym scope; then entity number. Owners
+        that differ in the last only share a rank, and a tie that crosses the k-th place is given whole.
         """
         best: dict[int, tuple[tuple[float, bool, int], int, Owner, int]] = {}
         for row, score, rule in zip(*(part[j].tolist() for part in ranking), strict=True):

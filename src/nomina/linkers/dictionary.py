@@ -24,8 +24,8 @@ _OVERRULED = 0.8
 class DictionaryLinker(Linker):
     """Ranks the KB names that a mention is a variant of; its score is the trust in the rule (1 for the very name).
 
-    A mention that the text defines as an abbreviation is looked up in its long form **and** as it stands; a long form also
-    in its short one, where nothing else is found.
+    A mention that the text defines as an abbreviation is looked up in its long form **and** as it stands; a long form
+    also in its short one, where nothing else is found.
     """
 
     def __init__(self, kb: KnowledgeBase, lexicon: Lexicon | None = None) -> None:

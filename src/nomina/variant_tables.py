@@ -1,0 +1,94 @@
+"""The word lists behind ``variants``: pairs "variant representative", families one to a group, groups split by
+commas."""
+
+from __future__ import annotations
+
+SPELLING = """
+    haemo hemo, haema hema, haemi hemi, ^haem hem, anaem anem, aemia emia, aemic emic, hyperaem hyperem, ischaem
+    ischem, anaesth anesth, aesthe esthe, ^aetio etio, ^caec cec, ^faec fec, ^foet fet, ^naev nev, ^paed ped,
+    paediatr pediatr, orthopaed orthoped, gynaec gynec, caesar cesar, coeliac celiac, ^oedem edem, ooedem oedem,
+    lymphoedem lymphedem, myxoedem myxedem, papilloedem papilledem, ^oesoph esoph, ooesoph oesoph, ^oestr estr,
+    paenia penia, poenia penia, coele$ cele, praevia previa, ^laesion lesion, rrhoe rrhe, pnoea pnea, pnoeic pneic,
+    homoeo homeo, manoeuv maneuv, palaeo paleo, praecox precox, coelomic celomic, leucocyt leukocyt, leucopen
+    leukopen, leucoencephal leukoencephal, leucoderm leukoderm, leucodystroph leukodystroph, leuconychia
+    leukonychia, leucocor leukocor, tumour tumor, colour color, behaviour behavior, odour odor, humour humor,
+    ^labour labor, ^vapour vapor, ^favour favor, neighbour neighbor, sulph sulf, fibre fiber, ^centre$ center,
+    centred$ centered, litre liter, metre meter, ^titre titer, goitre goiter, aluminium aluminum, ^grey gray, ^mould
+    mold, ^disc$ disk, ^discs$ disks, artefact artifact, ^ageing$ aging, lysed$ lyzed, labelled labeled, signalling
+    signaling, ^programme program, ^defence defense, generalis generaliz, localised localized, localisation
+    localization, specialis specializ, visualis visualiz, hospitalis hospitaliz, immunis immuniz, mineralis
+    mineraliz, characterise characterize, organise organize, organising organizing, organisation organization,
+    recognis recogniz, keratinis keratiniz, vascularis vasculariz, lateralised lateralized, lateralisation
+    lateralization, myelinis myeliniz, synchronis synchroniz, sensitis sensitiz, stabilis stabiliz, metabolise
+    metabolize, oxidis oxidiz, sterilis steriliz, pressuris pressuriz
+"""
+"""British -> American. Stems long enough to be unmistakable count anywhere in a word; "^" ties one to the beginning,
+"$" to the end. A word that merely contains "ae" or "oe" (aerobic, Israel, phoenix) has no entry and stays."""
+
+PLURALS = """
+    teeth tooth, feet foot, men man, women woman, children child, mice mouse, lice louse, metastases metastasis,
+    prostheses prosthesis, phalanges phalanx, testes testis, testicles testis, testicle testis, iris iris, irides
+    iris, cortices cortex, indices index, calices calyx, calyces calyx, helices helix, varices varix, cervices
+    cervix, appendices appendix, matrices matrix, apices apex, vertices vertex, foramina foramen, lumina lumen,
+    stigmata stigma, stomata stoma, carcinomata carcinoma, fibromata fibroma, neuromata neuroma, condylomata
+    condyloma, diverticula diverticulum, septa septum, ova ovum, ganglia ganglion, bacteria bacterium, criteria
+    criterion, phenomena phenomenon, mitochondria mitochondrion, spermatozoa spermatozoon, atria atrium, crania
+    cranium, media media, nevi nevus, bronchi bronchus, thrombi thrombus, emboli embolus, calculi calculus, fundi
+    fundus, nuclei nucleus, stimuli stimulus, canthi canthus, humeri humerus, femora femur, halluces hallux,
+    comedones comedo, meninges meninx, nares naris, epiphyses epiphysis, diaphyses diaphysis, pelves pelvis,
+    metaphyses metaphysis, menses menses, caries caries, feces feces, series series, species species, herpes herpes,
+    rabies rabies, scabies scabies, facies facies, biceps biceps, triceps triceps, quadriceps quadriceps, forceps
+    forceps, gas gas, lens lens, pancreas pancreas, diabetes diabetes, ascites ascites, rickets rickets, lenses
+    lens, leaves leaf, calves calf, knives knife, halves half, lives life, axes axis, abscesses abscess, thighs
+    thigh
+"""
+"""Plurals that no ending gives away, and words that only look like plurals."""
+
+NUMERALS = "i 1, ii 2, iii 3, iv 4, v 5, vi 6, vii 7, viii 8, ix 9, xi 11, xii 12, xiii 13"
+"""Roman numerals as they name types, grades, factors and nerves; "x" is left out: it is a chromosome."""
+
+ENDINGS = """
+    plastic plas, plasia plas, trophic troph, trophy troph, trophied troph, otic os, osis os, osed os, emic em, emia
+    em, uric ur, uria ur, tensive tens, tension tens, itic it, itis it, ality al, ically ic, ification if, ified if,
+    ization iz, ized iz, ectatic ectas, ectasia ectas, ectasis ectas, ation, ated, ating, ate, ition it, ional, ion,
+    ive, ment, ness, ical, ally al, ity, ism, istic, ous, ic, ia, al, ar, ed, ing, ly, y, e
+"""
+"""What derivation strips from a word, and what it leaves instead; the first that fits counts."""
+
+UNDERIVED = """
+    anomia anomic bell bull capital carbon colony cushing dollar even evening fishy general later malar malaria
+    meaning medical mention over party plane plant several signal
+"""
+"""Words whose stem would be another word's."""
+
+FAMILIES = """
+    abnormal abnormality anomaly anomalous malformation malformed defect defective deformity deformed, kidney renal,
+    heart cardiac, liver hepatic, lung pulmonary, eye ocular ophthalmic, skin cutaneous dermal, ear auricular otic,
+    nose nasal, mouth oral, tongue lingual, tooth dental, jaw mandible mandibular, maxilla maxillary, palate
+    palatal, lip labial, face facial, skull cranial cranium, spine spinal, vertebra vertebral, rib costal, clavicle
+    clavicular, patella patellar kneecap, nail ungual, scapula scapular, humerus humeral, femur femoral, tibia
+    tibial, fibula fibular, ulna ulnar, radius radial, pelvis pelvic, sternum sternal, finger digit digital, limb
+    extremity, muscle muscular, vein venous, artery arterial, aorta aortic, vessel vascular, retina retinal, cornea
+    corneal, lens lenticular, larynx laryngeal, pharynx pharyngeal, trachea tracheal, esophagus esophageal, stomach
+    gastric, intestine intestinal bowel, colon colonic, rectum rectal, bladder vesical, ureter ureteral, urethra
+    urethral, uterus uterine, ovary ovarian, testis testicular, penis penile, thyroid thyroidal, bone osseous, nerve
+    neural, breast mammary, tumor neoplasm neoplasia neoplastic, multiple numerous many, broad wide widened
+    broadened, short shortened shortening, absent absence lack lacking missing agenesis, enlarged enlargement large,
+    increased elevated raised high, decreased reduced low diminished, delayed delay retarded retardation, impaired
+    impairment, loss lost, thin thinned thinning, thick thickened thickening, premature early preterm, prominent
+    prominence, downslanting downslanted, upslanting upslanted, recurrent repeated, mental intellectual, occult
+    occulta, infant infantile, neonate neonatal newborn, child childhood, atrophy atrophic wasting wasted
+"""
+"""Words that name the same organ or say the same of it, as inflected tokens."""
+
+STOP_WORDS = """
+    an as at by for from in into is its of on s than that the their this to was were with
+"""
+"""Words that a change of word order may drop or add. Not "a" (vitamin A), not "without" or "no" (the opposite), not
+"and" or "or" (they join two findings)."""
+
+PREFIXES = """
+    anti bi co de extra hemi hyper hypo infra inter intra macro micro mid multi non over para peri poly post pre
+    pseudo re retro semi sub super supra tetra trans tri ultra under uni
+"""
+"""Beginnings that are written with a hyphen, apart, or together: "pre-auricular", "preauricular"."""
