@@ -47,8 +47,9 @@ def read(path: Path) -> Arrays:
 
 
 def cached(folder: str, name: str, make: Callable[[Path], None], whole: Callable[[Arrays], bool]) -> Arrays:
-    """The arrays of a file under ``home()``, made where it is missing or not ``whole``; of several processes, one makes
-    it.
+    """The arrays of a file under ``home()``, made where it is missing or not ``whole``.
+
+    Of several processes that want it, one makes it.
 
     Raises:
         UsageError: the cache folder cannot be written to.

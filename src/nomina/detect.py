@@ -1,5 +1,4 @@
-"""Mentions of KB names in raw text: every window of tokens is hashed, many documents at once, and looked up in the
-lexicon.
+"""Mentions of KB names in raw text: windows of tokens are hashed, many documents at once, and looked up.
 
 Offsets are those of the original text. A window never crosses the end of a sentence, an item of a list or a blank line;
 one whose words may stand in another order (``Rule.ORDER``, ``Rule.DERIVATION``) crosses no other mark either and skips
@@ -20,7 +19,8 @@ from numpy.typing import NDArray
 from nomina.abbreviations import definitions
 from nomina.enumerations import joined, shared_names
 from nomina.errors import UsageError
-from nomina.lexicon import STEP, Lexicon, Match
+from nomina.lexicon import STEP, Lexicon, Match, forms
+from nomina.text import normalise
 from nomina.types import Document, Mention, Span
 from nomina.units import END, WORD, Units, Vocabulary
 
@@ -32,6 +32,7 @@ _MOST_SKIPPED = 3
 _SHORTEST = 3
 _LONGEST_ACRONYM = 6
 _BATCH_CHARACTERS = 200_000
+_JOINT = re.compile(r"\s+(?:and|or)\s+|\s*/\s*", re.IGNORECASE)
 _MARK = re.compile(r"[,()\[\]{}/;:]")
 
 Windows = NDArray[np.int64]
@@ -65,6 +66,7 @@ class Detector:
             the longer one implies them (their concept is an ``is_a`` ancestor of its concept, or the KB says nothing of
             its ancestors): "colitis" in "ulcerative colitis", but not "retinitis" in "retinitis pigmentosa".
         rows: which rows may be found, one value a row; all where it is None.
+        abbreviations: whether short forms that a text defines are found wherever they stand in it.
 
     Raises:
         UsageError: another value of ``overlaps``.
@@ -73,7 +75,7 @@ class Detector:
     def __init__(self, lexicon: Lexicon, overlaps: Overlaps = "longest", rows: NDArray[np.bool_] | None = None) -> None:
         if overlaps not in get_args(Overlaps):
             raise UsageError(f"overlaps must be one of {', '.join(get_args(Overlaps))}, not {overlaps!r}")
-        self.lexicon, self.overlaps, self.rows = lexicon, overlaps, rows
+        self.lexicon, self.overlaps, self.rows, self.abbreviations = lexicon, overlaps, rows, abbreviations
         self._vocabulary = Vocabulary()
         self._matches = lru_cache(maxsize=1 << 16)(self._named)
         self._parents = lru_cache(maxsize=1 << 16)(lexicon.kb.parents)
@@ -94,10 +96,11 @@ class Detector:
         for index, start, end in self._spans(units):
             if matches := self._matches(texts[index][start:end]):
                 found[index].append(Found(((start, end),), matches))
+        found = [_split(text, f) for text, f in zip(texts, found, strict=True)]
         kept = [_longest(f) if self.overlaps == "longest" else self._implied(f) for f in found]
         self._share(units, texts, kept)
         for index, text in enumerate(texts):
-            if defined := definitions(text):
+            if self.abbreviations and (defined := definitions(text)):
                 kept[index] = self._abbreviated(text, kept[index], {d.short: d.long for d in reversed(defined)})
         return [sorted(f, key=lambda item: (item.start, -item.end)) for f in kept]
 
@@ -116,10 +119,9 @@ class Detector:
                 kept[name.text].append(Found(name.spans, self._matches(joined(texts[name.text], name.spans))))
 
     def _abbreviated(self, text: str, found: list[Found], longs: Mapping[str, str]) -> list[Found]:
-        """With the short forms that the text defines as a KB name, and without those that it defines as something
-        else."""
+        """With the short forms that the text defines as a KB name, without those that it defines as another thing."""
         places = {place: short for short in sorted(longs, key=len) for place in _whole_words(text, short)}
-        found = [f for f in found if f.spans[0] not in places]
+        found = [f for f in found if f.spans[0] not in places or self._fits(f, longs[places[f.spans[0]]])]
         taken = np.zeros(len(text), np.bool_)
         for start, end in (span for f in found for span in f.spans):
             taken[start:end] = True
@@ -127,6 +129,12 @@ class Detector:
             if not taken[slice(*place)].any() and (matches := self._matches(longs[short])):
                 found.append(Found((place,), matches))
         return found
+
+    def _fits(self, found: Found, long: str) -> bool:
+        """Whether a short form's own reading may be what its long form says: half of the words are in a name of it."""
+        words = set(forms(normalise(long)).families)
+        owners = self.lexicon.kb.owners_of(found.matches[0].row)
+        return any(2 * len(words & set(forms(normalise(owner.preferred)).families)) >= len(words) for owner in owners)
 
     def _named(self, text: str) -> tuple[Match, ...]:
         return tuple(match for match in self.lexicon.lookup(text) if self._admissible(text, match))
@@ -226,6 +234,17 @@ def _edges(units: Units, words: NDArray[np.intp]) -> tuple[NDArray[np.bool_], ND
 
 def _windows(units: Units, first: NDArray[np.intp], last: NDArray[np.intp]) -> Windows:
     return np.stack([units.text[first], units.start[first], units.end[last]], axis=1)
+
+
+def _split(text: str, found: list[Found]) -> list[Found]:
+    """Without the names that join two others found there: "nausea and vomiting" is nausea, and vomiting."""
+    spans = {f.spans[0] for f in found}
+
+    def joins_two(whole: Found) -> bool:
+        joints = _JOINT.finditer(text, whole.start, whole.end)
+        return any({(whole.start, j.start()), (j.end(), whole.end)} <= spans for j in joints)
+
+    return [f for f in found if not joins_two(f)]
 
 
 def _longest(found: list[Found]) -> list[Found]:

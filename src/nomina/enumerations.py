@@ -28,8 +28,7 @@ class Shared(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words that matter: unit numbers, sums of bag hashes before each, and the stretch between pauses each is
-    in."""
+    """The words that matter: unit number, sum of bag hashes before it, and number of the stretch between pauses."""
 
     unit: NDArray[np.intp]
     before: NDArray[np.uint64]

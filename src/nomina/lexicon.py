@@ -1,5 +1,4 @@
-"""KB names and their variants as one sorted table of hashes: what detection scans for and the dictionary linker looks
-up.
+"""KB names and their variants as one sorted table of hashes, for detection and look-up alike.
 
 Every KB name goes in twice: as the *sequence* of its inflected tokens ("ground glass opacity") and, where it has at
 least two words that matter, as the *bag* of their families ("delay meconium passag"), whose order and stop words are
@@ -142,8 +141,10 @@ class Table(NamedTuple):
 
     @classmethod
     def of(cls, keys: Iterable[str], count: int) -> Table:
-        """The table of ``count`` look-up keys, read as a stream; 12 bytes an entry at work, twice that while
-        sorting."""
+        """The table of ``count`` look-up keys, read as a stream.
+
+        It takes 12 bytes an entry, and three times that while it is sorted.
+        """
         hashes = np.empty(2 * count, np.uint64)
         rows = np.empty(2 * count, np.uint32)
         filled, row = 0, 0

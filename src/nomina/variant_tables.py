@@ -1,5 +1,4 @@
-"""The word lists behind ``variants``: pairs "variant representative", families one to a group, groups split by
-commas."""
+"""The word lists behind ``variants``: pairs "variant representative" or whole families, split by commas."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Other ways to write a token: spelling, inflection, numerals, derivation. Small rules over look-up keys and word
-lists.
+"""Other ways to write a token: spelling, inflection, numerals, derivation.
 
 Each function takes a token key (``text.tokens``) to the representative of its class, so that two tokens are variants of
 each other if and only if their representatives are equal. A wrong representative is harmless by itself ("diabetes" ->
@@ -78,8 +77,7 @@ def numeral(token: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def inflect(token: str) -> tuple[str, ...]:
-    """The representative of a token up to spelling, number and numerals; letters and digits apart ("5fu" -> "5",
-    "fu")."""
+    """The representative of a token up to spelling, number and numerals; "5fu" falls apart in "5" and "fu"."""
     return tuple(numeral(singular(spelling(part))) for part in _PARTS.findall(token)) or (token,)
 
 
