@@ -72,7 +72,13 @@ class Detector:
         UsageError: another value of ``overlaps``.
     """
 
-    def __init__(self, lexicon: Lexicon, overlaps: Overlaps = "longest", rows: NDArray[np.bool_] | None = None) -> None:
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        overlaps: Overlaps = "longest",
+        rows: NDArray[np.bool_] | None = None,
+        abbreviations: bool = True,
+    ) -> None:
         if overlaps not in get_args(Overlaps):
             raise UsageError(f"overlaps must be one of {', '.join(get_args(Overlaps))}, not {overlaps!r}")
         self.lexicon, self.overlaps, self.rows, self.abbreviations = lexicon, overlaps, rows, abbreviations
