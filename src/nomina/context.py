@@ -1,0 +1,271 @@
+"""Whether a mention is denied, and whose it is: the attributes of ConText, from tables of phrases and one small engine.
+
+After Chapman et al. (2007), "ConText: an algorithm for identifying contextual features from clinical text", and Harkema
+et al. (2009). A trigger phrase reaches over the mentions that follow it (``forward``; ``near``: in the same list item),
+precede it (``backward``), do either (``both``) or end where it begins (``adjacent``), within its sentence and up to a
+phrase that ends its reach: ``stop``, and for what precedes it ``stop_backward`` too. ``nothing`` are phrases that only
+look like triggers. Where several phrases begin at a word, the longest wins.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+from nomina.context_tables import AUXILIARIES, CONTRACTIONS, FAMILY, NEGATION, SMALL_WORDS
+from nomina.sentences import starts
+from nomina.types import Experiencer, Span
+
+_VERBS = frozenset("is are was were".split())
+_OPENERS = frozenset("in among of with despite although for at on during after unlike while whereas".split())
+
+_LONGEST_SENTENCE = 1000
+_REACHING = frozenset(("forward", "near", "both", "backward", "adjacent"))
+_STOPS = frozenset(("stop", "stop_backward"))
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[^\w\s]")
+_FAMILY_HEADING = re.compile(
+    r"^[ \t]*(?:family (?:history|hx)|fh|fhx|fmhx)[ \t]*:?[ \t]*\r?$\s*", re.IGNORECASE | re.MULTILINE
+)
+_SECTION_END = re.compile(r"\n[ \t]*\r?\n|\n[ \t]*[A-Z][\w /&]{1,40}:")
+
+
+class Attributes(NamedTuple):
+    """What the text says of a mention beside its name."""
+
+    negated: bool = False
+    experiencer: Experiencer = "patient"
+
+
+class _Tokens(NamedTuple):
+    """Words and single signs of a sentence, as they are compared, and their offsets."""
+
+    words: list[str]
+    spans: list[Span]
+
+
+class _Cue(NamedTuple):
+    """A phrase of a table found in a text: offsets, kind and the numbers of its tokens (first, behind the last)."""
+
+    start: int
+    end: int
+    kind: str
+    first: int
+    behind: int
+
+
+class _Table(NamedTuple):
+    """A table made ready: the kind of each phrase, the longest phrase a word can begin, the words that betray one."""
+
+    kinds: dict[str, str]
+    longest: dict[str, int]
+    signals: frozenset[str]
+
+
+def attributes(text: str, spans: Sequence[Span]) -> list[Attributes]:
+    """Negation and experiencer of each mention, in the order of the spans.
+
+    Args:
+        text: The text the offsets refer to.
+        spans: (start, end) of mentions, the envelope where a mention has several parts. A trigger that overlaps any
+            of them is part of a name ("Absent speech") and counts for none.
+
+    >>> attributes("No seizures. Her brother has ataxia.", [(3, 11), (29, 35)])
+    [Attributes(negated=True, experiencer='patient'), Attributes(negated=False, experiencer='family')]
+    """
+    lowered = _lowered(text)
+    words = _WORD.findall(lowered) if spans else []
+    denied = _reached_in(text, lowered, words, spans, _negation())
+    relatives = _reached_in(text, lowered, words, spans, _family())
+    if not _family().signals.isdisjoint(words):
+        relatives.update(_in_family_section(text, spans))
+    return [Attributes(span in denied, "family" if span in relatives else "patient") for span in map(tuple, spans)]
+
+
+def negation_triggers(text: str) -> list[Span]:
+    """Offsets of the phrases that deny something, in order: words that belong to no mention, unless a name has them.
+
+    >>> negation_triggers("She denies any seizures, and ataxia was not observed.")
+    [(4, 10), (40, 52)]
+    """
+    lowered, table = _lowered(text), _negation()
+    betrayals = _betrayals(lowered, _WORD.findall(lowered), table)
+    found = []
+    for begin, end in _sentences(_bounds(text), betrayals) if betrayals else ():
+        tokens = _tokens(lowered, begin, end)
+        for cue in _cues(tokens, (), table):
+            if cue.kind in _REACHING:
+                words = [i for i in range(cue.first, cue.behind) if tokens.words[i][0].isalnum()]
+                found.append((tokens.spans[words[0]][0], tokens.spans[words[-1]][1]))
+    return found
+
+
+def _lowered(text: str) -> str:
+    """Lower case, straight apostrophes, and every character still in its place."""
+    lowered = text.lower().replace("’", "'")
+    return lowered if len(lowered) == len(text) else "".join(c.lower()[0] for c in text).replace("’", "'")
+
+
+def _betrayals(lowered: str, words: Iterable[str], table: _Table) -> list[int]:
+    """Where the words stand without which no phrase of the table has an effect; ``words`` are those of the text."""
+    places = []
+    for word in table.signals.intersection(words):
+        at = lowered.find(word)
+        while at >= 0:
+            if not lowered[at - 1 : at].isalpha() and not lowered[at + len(word) : at + len(word) + 1].isalpha():
+                places.append(at)
+            at = lowered.find(word, at + 1)
+    return places
+
+
+def _bounds(text: str) -> list[int]:
+    """Where sentences begin, and the end of the text; an endless one is cut, for it is a table and no sentence."""
+    bounds = [0]
+    for start in [*starts(text), len(text)]:
+        bounds += [*range(bounds[-1] + _LONGEST_SENTENCE, start, _LONGEST_SENTENCE), start]
+    return bounds
+
+
+def _sentences(bounds: list[int], places: Iterable[int]) -> list[Span]:
+    """The sentences that hold a place, in order."""
+    return [(bounds[i - 1], bounds[i]) for i in sorted({bisect_right(bounds, place) for place in places})]
+
+
+def _reached_in(text: str, lowered: str, words: Sequence[str], spans: Sequence[Span], table: _Table) -> set[Span]:
+    """The mentions of a text that some trigger of the table reaches."""
+    reached: set[Span] = set()
+    betrayals = _betrayals(lowered, words, table)
+    if not betrayals:
+        return reached
+    bounds = _bounds(text)
+    held: dict[int, list[Span]] = {}
+    for start, end in spans:
+        held.setdefault(bounds[bisect_right(bounds, start) - 1], []).append((start, end))
+    for begin, end in _sentences(bounds, betrayals):
+        if begin in held:
+            reached.update(_reached(_tokens(lowered, begin, end), held[begin], table))
+    return reached
+
+
+def _tokens(lowered: str, begin: int, end: int) -> _Tokens:
+    """The tokens of a sentence, closed by a full stop of no width in case it has none."""
+    words = [CONTRACTIONS.get(word, word) for word in _TOKEN.findall(lowered, begin, end)]
+    spans = [match.span() for match in _TOKEN.finditer(lowered, begin, end)]
+    return _Tokens([*words, "."], [*spans, (end, end)])
+
+
+def _in_family_section(text: str, spans: Iterable[Span]) -> list[Span]:
+    """The mentions in the lines under a "Family history" heading that stands alone."""
+    sections = [(0, 0)]
+    heading = _FAMILY_HEADING.search(text)
+    while heading:
+        begin = heading.end()
+        closing = _SECTION_END.search(text, begin - 1)
+        sections.append((begin, closing.start() if closing else len(text)))
+        heading = _FAMILY_HEADING.search(text, max(sections[-1]))
+    return [span for span in spans if span[0] < sections[bisect_right(sections, (span[0], len(text))) - 1][1]]
+
+
+def _cues(tokens: _Tokens, mentions: Sequence[Span], table: _Table) -> list[_Cue]:
+    """The phrases of a table, left to right; none that overlaps a mention."""
+    cues, at = [], 0
+    while at < len(tokens.words):
+        cue = _cue(tokens, at, mentions, table) if tokens.words[at] in table.longest else None
+        if cue:
+            cues.append(cue)
+        at = cue.behind if cue else at + 1
+    return cues
+
+
+def _cue(tokens: _Tokens, first: int, mentions: Sequence[Span], table: _Table) -> _Cue | None:
+    """The longest phrase that begins at a token and leaves the mentions alone."""
+    words, spans = tokens
+    for behind in range(min(first + table.longest[words[first]], len(words)), first, -1):
+        kind = table.kinds.get(" ".join(words[first:behind]))
+        if kind:
+            start, end = spans[first][0], spans[behind - 1][1]
+            if all(end <= mention[0] or mention[1] <= start for mention in mentions):
+                return _Cue(start, end, kind, first, behind)
+    return None
+
+
+def _reached(tokens: _Tokens, mentions: Sequence[Span], table: _Table) -> set[Span]:
+    """The mentions of a sentence that some trigger of the table reaches."""
+    cues = _cues(tokens, mentions, table)
+    reached: set[Span] = set()
+    for cue in cues:
+        if cue.kind in ("forward", "near", "both"):
+            end = min([_clause_end(tokens, cue), *(s.start for s in cues if s.kind == "stop" and s.start >= cue.end)])
+            reached.update(mention for mention in mentions if cue.end <= mention[0] < end)
+        if cue.kind in ("backward", "both"):
+            begin = _reach_back(tokens, cues, cue)
+            reached.update(mention for mention in mentions if begin <= mention[0] and mention[1] <= cue.start)
+        if cue.kind == "adjacent":
+            reached.update(mention for mention in mentions if 0 <= cue.start - mention[1] <= 1)
+    return reached
+
+
+def _clause_end(tokens: _Tokens, cue: _Cue) -> int:
+    """Where a further clause begins that has a verb of its own: "had no fever and | ataxia was noted"."""
+    words, spans = tokens
+    verbs = 0 if cue.first and words[cue.first - 1] not in (",", ";", ":") else -1
+    joint: int | None = None
+    for word, (start, _) in zip(words[cue.behind :], spans[cue.behind :], strict=True):
+        if word in (",", "and"):
+            if cue.kind == "near":
+                return start
+            joint = start
+        elif word in ("or", "nor"):
+            joint = None
+        elif word in _VERBS:
+            verbs += 1
+            if verbs > 0 and joint is not None:
+                return joint
+    return spans[-1][1]
+
+
+def _reach_back(tokens: _Tokens, cues: Sequence[_Cue], cue: _Cue) -> int:
+    """How far back a trigger reaches: to the last stop, not counting its own auxiliaries, or an opening phrase."""
+    words, spans = tokens
+    first = cue.first
+    while first and words[first - 1] in AUXILIARIES:
+        first -= 1
+    own = spans[first][0]
+    begin = max([spans[0][0], *(stop.end for stop in cues if stop.kind in _STOPS and stop.end <= own)])
+    if words[0] in _OPENERS and "," in words[:first]:
+        begin = max(begin, spans[words.index(",")][1])
+    return begin
+
+
+@cache
+def _negation() -> _Table:
+    return _table(NEGATION)
+
+
+@cache
+def _family() -> _Table:
+    return _table(FAMILY)
+
+
+def _table(phrases: dict[str, tuple[str, ...]]) -> _Table:
+    """A table with its choices written out; where two rows make the same phrase, the first kind holds."""
+    kinds: dict[str, str] = {}
+    longest: dict[str, int] = {}
+    signals = set()
+    for kind, rows in phrases.items():
+        for words in (words for row in rows for words in _written_out(row)):
+            kinds.setdefault(" ".join(words), kind)
+            longest[words[0]] = max(longest.get(words[0], 0), len(words))
+            if not kind.startswith("stop") and kind != "nothing":
+                signals.add(next(word for word in words if word[0].isalpha() and word not in SMALL_WORDS))
+    signals.update(short for short, meant in CONTRACTIONS.items() if meant in signals)
+    return _Table(kinds, longest, frozenset(signals))
+
+
+def _written_out(row: str) -> list[list[str]]:
+    choices = [[*word.rstrip("?").split("|"), *([""] if word.endswith("?") else [])] for word in row.split(" ")]
+    return [[word for word in words if word] for words in product(*choices)]
