@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from nomina.lexicon import mixed_hash, token_hash
 from nomina.text import token_keys
+from nomina.types import Span
 from nomina.variants import COORDINATORS, EMPTY_WORDS, PREFIXES, STOP_WORDS, family, inflect
 
 _MARKS = "\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff"
@@ -26,6 +27,7 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _PART = re.compile(rf"(?:(?:{'|'.join(PREFIXES)})[-‐‑])*[^-‐‑]+", re.IGNORECASE)
+_HYPHEN = re.compile("[-‐‑]")
 _BORDER = "\n\n"
 _PAUSES = frozenset('()[]{}/"“”\n') | {" - ", " – ", " — "}
 _MOST_PIECES = 1 << 20
@@ -61,6 +63,7 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._known: dict[str, tuple[int, int]] = {}
         self._pieces = _Columns(first=np.int64, count=np.int64, length=np.int64)
         self._units = _Columns(
             kind=np.uint8, first=np.int64, last=np.int64,
@@ -99,21 +102,38 @@ class Vocabulary:
         return Units(text[piece], start + self._units["first"][unit], start + self._units["last"][unit], **columns)
 
     def _learn(self, piece: str) -> int:
-        first, size = self._units.size, len(piece)
+        size = len(piece)
         if piece[0].isalnum():
-            for part in _PART.finditer(piece.rstrip(" ")):
-                for key in token_keys(re.sub("[-‐‑]", "", part.group())):
-                    for word in inflect(key):
-                        stop = word in STOP_WORDS or word in EMPTY_WORDS
-                        bag = 0 if stop else mixed_hash(family(word))
-                        self._units.append(WORD, *part.span(), token_hash(word), bag, stop, word in COORDINATORS)
-        elif piece == ",":
-            self._units.append(COMMA, 0, size, 0, 0, False, False)
+            return self._pieces.append(
+                *self._words(piece.removesuffix(" ").lower() if piece.isascii() else piece.removesuffix(" ")), size
+            )
+        if piece == ",":
+            kind = COMMA
         elif piece in _PAUSES:
-            self._units.append(PAUSE, 0, size, 0, 0, False, False)
+            kind = PAUSE
         elif piece[0] in ".!?;:" or "\n" in piece:
-            self._units.append(END, 0, size, 0, 0, False, False)
-        return self._pieces.append(first, self._units.size - first, size)
+            kind = END
+        else:
+            return self._pieces.append(0, 0, size)
+        return self._pieces.append(self._units.append(kind, 0, size, 0, 0, False, False), 1, size)
+
+    def _words(self, raw: str) -> tuple[int, int]:
+        """The first unit and the number of units of words joined by hyphens."""
+        known = self._known.get(raw)
+        if known is None:
+            first = self._units.size
+            for part in _PART.finditer(raw) if "-" in raw or not raw.isascii() else (None,):
+                span = part.span() if part else (0, len(raw))
+                self._add(_HYPHEN.sub("", raw[slice(*span)]) if part else raw, span)
+            known = self._known[raw] = first, self._units.size - first
+        return known
+
+    def _add(self, raw: str, span: Span) -> None:
+        for key in token_keys(raw):
+            for word in inflect(key):
+                stop = word in STOP_WORDS or word in EMPTY_WORDS
+                bag = 0 if stop else mixed_hash(family(word))
+                self._units.append(WORD, *span, token_hash(word), bag, stop, word in COORDINATORS)
 
 
 class _Columns:

@@ -52,7 +52,7 @@ ENDINGS = """
     ization iz, ized iz, ectatic ectas, ectasia ectas, ectasis ectas, ation, ated, ating, ate, ition it, ional, ion,
     ive, ment, ness, ical, ally al, ity, ism, istic, ous, ic, ia, al, ar, ed, ing, ly, y, e
 """
-"""What derivation strips from a word, and what it leaves instead; the first that fits counts."""
+"""What derivation strips from a word, and what it leaves instead; the longest that fits counts."""
 
 UNDERIVED = """
     anomia anomic bell bull capital carbon colony cushing dollar even evening fishy general later malar malaria

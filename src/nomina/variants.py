@@ -30,7 +30,8 @@ _AMERICAN = {british.strip("^$"): american for british, american in _SPELLING.it
 _BRITISH = re.compile("|".join(sorted(_SPELLING, key=lambda form: -len(form.strip("^$")))))
 _PLURALS = _pairs(tables.PLURALS)
 _NUMERALS = _pairs(tables.NUMERALS)
-_ENDINGS = tuple(_pairs(tables.ENDINGS).items())
+_ENDINGS = _pairs(tables.ENDINGS)
+_LONGEST_ENDING = max(map(len, _ENDINGS))
 _UNDERIVED = frozenset(tables.UNDERIVED.split())
 _PARTS = re.compile(r"\d+|[^\W\d_]+")
 
@@ -90,9 +91,10 @@ def stem(token: str) -> str:
     """
     if token in _UNDERIVED:
         return token
-    for ending, rest in _ENDINGS:
-        if token.endswith(ending) and len(token) - len(ending) + len(rest) >= _SHORTEST_STEM:
-            shorter = token[: -len(ending)] + rest
+    for size in range(min(_LONGEST_ENDING, len(token)), 0, -1):
+        rest = _ENDINGS.get(token[-size:])
+        if rest is not None and len(token) - size + len(rest) >= _SHORTEST_STEM:
+            shorter = token[:-size] + rest
             return stem(shorter) if shorter != token else token
     return token
 
