@@ -79,6 +79,7 @@ def test_definitions(text, expected):
         "acute (mean 3 days) kidney injury (AKI)",
         "methods: (i) first, (ii) second, (a) third",
         "the red zone (red)",
+        "soluble silver(S) salts",
         "(AKI) acute kidney injury",
     ],
 )
