@@ -22,7 +22,7 @@ from nomina.errors import UsageError
 from nomina.lexicon import STEP, Lexicon, Match, forms
 from nomina.text import normalise
 from nomina.types import Document, Mention, Span
-from nomina.units import END, WORD, Units, Vocabulary
+from nomina.units import END, WORD, Units, Vocabulary, complete
 
 Overlaps = Literal["longest", "all"]
 
@@ -173,11 +173,12 @@ class Detector:
         words = np.flatnonzero((units.kind == WORD) & ~units.stop)
         segment = np.cumsum(units.kind != WORD)[words]
         opens, closes = _edges(units, words)
+        whole = complete(units, words)
         rolling = units.bag[words]
         for n in range(2, min(_LONGEST_BAG, len(words)) + 1):
             rolling = rolling[:-1] + units.bag[words[n - 1 :]]
             last = len(words) - n + 1
-            near = words[n - 1 :] - words[:last] < n + _MOST_SKIPPED
+            near = (words[n - 1 :] - words[:last] < n + _MOST_SKIPPED) & whole[n - 1 :]
             fits = np.flatnonzero((segment[:last] == segment[n - 1 :]) & near & opens[:last] & closes[n - 1 :])
             hits = fits[self.lexicon.table.suspects(rolling[fits])]
             yield _windows(units, words[hits], words[hits + n - 1])

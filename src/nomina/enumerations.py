@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nomina.lexicon import Lexicon
 from nomina.types import Span
-from nomina.units import COMMA, END, PAUSE, WORD, Units
+from nomina.units import COMMA, END, PAUSE, WORD, Units, complete
 
 _MOST_WORDS = 3  # of a part that is listed, and of what they share
 
@@ -28,11 +28,15 @@ class Shared(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words that matter: unit number, sum of bag hashes before it, and number of the stretch between pauses."""
+    """The words that matter: unit number, sum of bag hashes before it, number of the stretch between pauses it is in.
+
+    ``whole`` says whether a phrase may end with it.
+    """
 
     unit: NDArray[np.intp]
     before: NDArray[np.uint64]
     stretch: NDArray[np.int64]
+    whole: NDArray[np.bool_]
 
 
 def shared_names(units: Units, texts: Sequence[str], lexicon: Lexicon) -> list[Shared]:
@@ -52,10 +56,11 @@ def shared_names(units: Units, texts: Sequence[str], lexicon: Lexicon) -> list[S
 
 def _words(units: Units) -> _Words:
     unit = np.flatnonzero((units.kind == WORD) & ~units.stop)
+    whole = complete(units, unit)
     following = np.append(units.joins[1:], False)
     pause = (units.kind == END) | (units.kind == PAUSE) | ((units.kind == COMMA) & ~following)
     before = np.concatenate([np.zeros(1, np.uint64), np.cumsum(units.bag[unit], dtype=np.uint64)])
-    return _Words(unit, before, np.cumsum(pause)[unit])
+    return _Words(unit, before, np.cumsum(pause)[unit], whole)
 
 
 def _windows(
@@ -78,7 +83,7 @@ def _windows(
         first, cut, other, last = joins - far, joins, joins + 1 + near, joins + 1 + near + head
     inside = (first >= 0) & (last <= len(words.unit))
     first, cut, middle, other, last = (part[inside] for part in (first, cut, joins, other, last))
-    one = words.stretch[first] == words.stretch[last - 1]
+    one = (words.stretch[first] == words.stretch[last - 1]) & words.whole[last - 1]
     first, cut, middle, other, last = (part[one] for part in (first, cut, middle, other, last))
     total = words.before
     if head_first:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nomina.lexicon import mixed_hash, token_hash
 from nomina.text import token_keys
 from nomina.types import Span
-from nomina.variants import COORDINATORS, EMPTY_WORDS, PREFIXES, STOP_WORDS, family, inflect
+from nomina.variants import COORDINATORS, EMPTY_WORDS, PREFIXES, STOP_WORDS, family, inflect, is_adjective
 
 _MARKS = "\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff"
 _WORD = rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*"
@@ -42,7 +42,7 @@ class Units(NamedTuple):
 
     ``text`` is the index of the text; ``start`` and ``end`` are offsets in it; ``sequence`` and ``bag`` are what a word
     adds to the hashes of ``lexicon`` (0 for all else); ``stop`` marks words that bags leave out, ``joins`` "and" and
-    "or".
+    "or", ``adjective`` what looks like one.
     """
 
     text: NDArray[np.int64]
@@ -53,6 +53,13 @@ class Units(NamedTuple):
     bag: NDArray[np.uint64]
     stop: NDArray[np.bool_]
     joins: NDArray[np.bool_]
+    adjective: NDArray[np.bool_]
+
+
+def complete(units: Units, last: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether a phrase may end with each of these words: "abnormal facial" may not where "features" follows."""
+    noun_follows = (units.kind[last + 1] == WORD) & ~units.stop[last + 1] & ~units.joins[last + 1]
+    return ~(units.adjective[last] & noun_follows)
 
 
 class Vocabulary:
@@ -66,9 +73,15 @@ class Vocabulary:
         self._known: dict[str, tuple[int, int]] = {}
         self._pieces = _Columns(first=np.int64, count=np.int64, length=np.int64)
         self._units = _Columns(
-            kind=np.uint8, first=np.int64, last=np.int64,
-            sequence=np.uint64, bag=np.uint64, stop=np.bool_, joins=np.bool_,
-        )  # fmt: skip
+            kind=np.uint8,
+            first=np.int64,
+            last=np.int64,
+            sequence=np.uint64,
+            bag=np.uint64,
+            stop=np.bool_,
+            joins=np.bool_,
+            adjective=np.bool_,
+        )
 
     def cut(self, texts: Sequence[str]) -> Units:
         """The units of the texts."""
@@ -98,7 +111,7 @@ class Vocabulary:
         within = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
         unit = self._pieces["first"][number[piece]] + within
         start = (end - length)[piece]
-        columns = {name: self._units[name][unit] for name in ("kind", "sequence", "bag", "stop", "joins")}
+        columns = {name: self._units[name][unit] for name in Units._fields[3:]}
         return Units(text[piece], start + self._units["first"][unit], start + self._units["last"][unit], **columns)
 
     def _learn(self, piece: str) -> int:
@@ -115,7 +128,7 @@ class Vocabulary:
             kind = END
         else:
             return self._pieces.append(0, 0, size)
-        return self._pieces.append(self._units.append(kind, 0, size, 0, 0, False, False), 1, size)
+        return self._pieces.append(self._units.append(kind, 0, size, 0, 0, False, False, False), 1, size)
 
     def _words(self, raw: str) -> tuple[int, int]:
         """The first unit and the number of units of words joined by hyphens."""
@@ -133,7 +146,8 @@ class Vocabulary:
             for word in inflect(key):
                 stop = word in STOP_WORDS or word in EMPTY_WORDS
                 bag = 0 if stop else mixed_hash(family(word))
-                self._units.append(WORD, *span, token_hash(word), bag, stop, word in COORDINATORS)
+                joins, adjective = word in COORDINATORS, is_adjective(word)
+                self._units.append(WORD, *span, token_hash(word), bag, stop, joins, adjective)
 
 
 class _Columns:

@@ -86,6 +86,12 @@ STOP_WORDS = """
 """Words that a change of word order may drop or add. Not "a" (vitamin A), not "without" or "no" (the opposite), not
 "and" or "or" (they join two findings)."""
 
+ADJECTIVES = """
+    small large big short long broad wide narrow thick thin high low deep mild moderate severe left right upper lower
+    early late slow fast dry pale soft hard weak flat round full poor
+"""
+"""Adjectives that no ending gives away."""
+
 PREFIXES = """
     anti bi co de extra hemi hyper hypo infra inter intra macro micro mid multi non over para peri poly post pre
     pseudo re retro semi sub super supra tetra trans tri ultra under uni

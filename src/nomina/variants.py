@@ -33,6 +33,8 @@ _NUMERALS = _pairs(tables.NUMERALS)
 _ENDINGS = _pairs(tables.ENDINGS)
 _LONGEST_ENDING = max(map(len, _ENDINGS))
 _UNDERIVED = frozenset(tables.UNDERIVED.split())
+_ADJECTIVES = frozenset(tables.ADJECTIVES.split())
+_ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ive", "less", "ed")
 _PARTS = re.compile(r"\d+|[^\W\d_]+")
 
 _SHORTEST_PLURAL = 4
@@ -69,6 +71,11 @@ def singular(token: str) -> str:
     if token.endswith(("sses", "xes", "ches", "shes", "zes")):
         return token[:-2]
     return token[:-1]
+
+
+def is_adjective(token: str) -> bool:
+    """Whether an inflected token looks like an adjective, so that the noun it belongs to is still to come."""
+    return token in _ADJECTIVES or (len(token) > _SHORTEST_STEM and token.endswith(_ADJECTIVE_ENDINGS))
 
 
 def numeral(token: str) -> str:
