@@ -6,8 +6,8 @@
     ├── FormatError(path, line, why)    a file that is not what it should be
     ├── RecipeError                     a training recipe or option that does not fit
     ├── ArtifactError                   a saved model that is damaged, foreign or built on another KB
-    ├── KnowledgeBaseError              a KB that is missing, damaged, empty, of another version, or asked for what it
-    lacks ├── UsageError                      an argument that cannot be met (command line and API alike)
+    ├── KnowledgeBaseError              a KB that is missing, damaged, empty, of another version, or lacks what is asked
+    ├── UsageError                      an argument that cannot be met (command line and API alike)
     └── MissingExtra(extra)             an optional dependency; the message is the pip command
 
 Each message is one line that says what to do. The command line prints it and exits with 2.
