@@ -89,6 +89,19 @@ def test_after_a_kill_the_old_file_is_whole_and_the_next_build_tidies_up(big: Pa
     assert list(old.path.parent.iterdir()) == [old.path]
 
 
+def test_a_full_disk_is_one_line_and_the_old_file_is_whole(big: Path, old: KnowledgeBase) -> None:
+    before = old.path.read_bytes()
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20));"
+    run = command(*BUILD, big, "-o", old.path)
+    run[2] = limit + run[2]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("nomina: cannot build the KB (")
+    assert "free some space in" in done.stderr
+    assert old.path.read_bytes() == before
+    assert list(old.path.parent.iterdir()) == [old.path]
+
+
 def test_two_builders_at_once_both_end_well(big: Path, tmp_path: Path) -> None:
     target = tmp_path / "a.kb"
     builders = [subprocess.Popen(command(*BUILD, big, "-o", target), stderr=subprocess.PIPE) for _ in range(2)]

