@@ -77,6 +77,7 @@ def test_help_lists_every_command(capsys):
     for name, command in cli.COMMANDS.items():
         assert f"  {name}" in out
         assert command.help in " ".join(out.split())
+    assert "\n  nomina link note.txt --kb my.kb\n" in out, "the examples keep their lines"
 
 
 def test_help_imports_no_command_and_nothing_heavy():

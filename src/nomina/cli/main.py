@@ -37,6 +37,15 @@ COMMANDS: dict[str, Command] = {
 """Every sub-command. A new one is one line here; none is imported before it is called."""
 
 
+_HELP = """Names in, concepts out: link biomedical mentions to the concepts of a knowledge base.
+
+\b
+nomina link note.txt                 phenotypes (HPO) of a text, offline
+nomina kb build terms.tsv -o my.kb   a knowledge base of your own terms
+nomina link note.txt --kb my.kb
+"""
+
+
 class _LazyGroup(click.Group):
     """A group whose help needs only the table ``COMMANDS``."""
 
@@ -63,16 +72,10 @@ class _LazyGroup(click.Group):
             return _pipe_closed()
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def group() -> None:
-    r"""Names in, concepts out: link biomedical mentions to the concepts of a knowledge base.
-
-    \b
-    nomina link note.txt                 phenotypes (HPO) of a text, offline
-    nomina kb build terms.tsv -o my.kb   a knowledge base of your own terms
-    nomina link note.txt --kb my.kb
-    """
+    """All sub-commands together."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
