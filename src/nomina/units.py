@@ -58,8 +58,10 @@ class Units(NamedTuple):
 
 def complete(units: Units, last: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Whether a phrase may end with each of these words: "abnormal facial" may not where "features" follows."""
-    noun_follows = (units.kind[last + 1] == WORD) & ~units.stop[last + 1] & ~units.joins[last + 1]
-    return ~(units.adjective[last] & noun_follows)
+    after = last + 1
+    noun_follows = (units.kind[after] == WORD) & ~units.stop[after] & ~units.joins[after]
+    whole: NDArray[np.bool_] = ~(units.adjective[last] & noun_follows)
+    return whole
 
 
 class Vocabulary:

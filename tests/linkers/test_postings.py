@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nomina.arrays import cached, read
 from nomina.linkers import postings
-from nomina.linkers.postings import build, load, load_or_write, occurrences, write
+from nomina.linkers.postings import build, is_whole, load, occurrences, write
 
 NAMES = ["short stature", "stature", "mi", "q", "+", "aaaa", "löfgren s 症候群 𝛾", "short stature of child", "abcabdab"]
 TEXTS = st.lists(st.text(st.characters(exclude_categories=()), min_size=1, max_size=12), min_size=1, max_size=12)
@@ -92,44 +93,51 @@ def test_the_size_of_a_chunk_changes_nothing(monkeypatch):
 def test_a_file_holds_the_same_arrays_aligned_and_mapped(tmp_path):
     path = tmp_path / "a.postings"
     write(NAMES, path)
-    found = load(path)
+    found = load(read(path))
     assert same(found, build(NAMES))
     assert all(array.flags.aligned and not array.flags.writeable for array in found[1:])
 
 
-def test_a_file_is_made_once(tmp_path, monkeypatch):
-    path = tmp_path / "a.postings"
-    first = load_or_write(NAMES, path)
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.setenv("NOMINA_HOME", str(tmp_path))
+    (tmp_path / "tfidf").mkdir()
+    return tmp_path / "tfidf" / "a.postings"
+
+
+def kept():
+    return load(cached("tfidf", "a.postings", lambda to: postings.write(NAMES, to), lambda a: is_whole(a, len(NAMES))))
+
+
+def test_a_file_is_made_once(path, monkeypatch):
+    first = kept()
     monkeypatch.setattr(postings, "write", lambda *_: pytest.fail("made again"))
-    assert same(load_or_write(NAMES, path), first)
+    assert same(kept(), first)
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut off", "cut in the head", "foreign", "of other names"])
-def test_a_damaged_file_is_made_anew(tmp_path, damage):
-    path = tmp_path / "a.postings"
+def test_a_damaged_file_is_made_anew(path, damage):
     write([*NAMES, "one more"] if damage == "of other names" else NAMES, path)
     content = path.read_bytes()
     if damage != "of other names":
         parts = {"empty": b"", "cut off": content[:-1], "cut in the head": content[:100], "foreign": b"x" * 5000}
         path.write_bytes(parts[damage])
-    assert same(load_or_write(NAMES, path), build(NAMES))
-    assert same(load(path), build(NAMES))
+    assert same(kept(), build(NAMES))
+    assert same(load(read(path)), build(NAMES))
 
 
-def test_a_writer_that_fails_leaves_nothing(tmp_path, monkeypatch):
+def test_a_writer_that_fails_leaves_nothing(path, monkeypatch):
     monkeypatch.setattr(postings, "_fill", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        load_or_write(NAMES, tmp_path / "a.postings")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.postings.lock"]
+        kept()
+    assert [left.name for left in path.parent.iterdir()] == ["a.postings.lock"]
 
 
-def test_of_several_that_want_it_one_makes_it(tmp_path, monkeypatch):
+def test_of_several_that_want_it_one_makes_it(path, monkeypatch):
     calls = []
     monkeypatch.setattr(postings, "write", lambda names, path: (calls.append(path), write(names, path)))
     found = []
-    threads = [
-        threading.Thread(target=lambda: found.append(load_or_write(NAMES, tmp_path / "a.postings"))) for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: found.append(kept())) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -12,7 +12,6 @@ from nomina.errors import UsageError
 from nomina.kb.build import build as build_kb
 from nomina.kb.sources import default_kb
 from nomina.kb.store import KnowledgeBase
-from nomina.linkers import postings
 from nomina.linkers.base import NO_ROW, Rule
 from nomina.linkers.postings import build, occurrences
 from nomina.linkers.tfidf import TfidfLinker, search
@@ -198,7 +197,7 @@ def test_it_abstains_from_what_looks_like_nothing(linker):
 
 
 def test_a_second_start_makes_nothing_anew(kb, linker, home, monkeypatch):
-    monkeypatch.setattr(postings, "write", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("nomina.linkers.tfidf.write", lambda *_: pytest.fail("made again"))
     again = TfidfLinker(KnowledgeBase.open(kb.path))
     assert np.array_equal(again.rank(queries("fits"), 3).scores, linker.rank(queries("fits"), 3).scores)
     assert [path.name for path in home.rglob("*.postings")] == [f"{kb.fingerprint}.1.postings"]
@@ -230,7 +229,7 @@ def test_a_full_disk_is_one_clear_line(kb, home, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(postings, "write", full)
+    monkeypatch.setattr("nomina.linkers.tfidf.write", full)
     with pytest.raises(UsageError, match=r"cannot write .*postings \(No space left on device\): free some space"):
         TfidfLinker(kb)
     assert list(home.rglob("*.postings")) == []

@@ -12,7 +12,6 @@ so that each is aligned, and are memory-mapped.
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from nomina.files import atomic, lock
+from nomina.arrays import Arrays
 
 POSTINGS_VERSION = "1"
 """Raised when what goes into the file changes."""
@@ -123,50 +122,25 @@ def _reserve(stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> int:
     return start
 
 
-def load(path: Path) -> Postings:
-    """A file of ``write``, memory-mapped.
+def load(arrays: Arrays) -> Postings:
+    """The lists out of the arrays of a file of ``write``.
 
     Raises:
-        OSError: it cannot be opened.
-        ValueError: it is no such file, or cut off.
+        ValueError: there are more or fewer arrays.
     """
-    with open(path, "rb") as stream:
-        whole = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        size, *arrays = [_next(stream, whole) for _ in Postings._fields]
-    return Postings(int(size[0]), *arrays)
+    size, *rest = arrays
+    if len(rest) != len(Postings._fields) - 1:
+        raise ValueError(f"{1 + len(rest)} arrays where {len(Postings._fields)} are expected")
+    return Postings(int(size[()]), *rest)
 
 
-def _next(stream: BinaryIO, whole: mmap.mmap) -> NDArray[Any]:
-    npy.read_magic(stream)
-    shape, _, dtype = npy.read_array_header_1_0(stream)
-    array: NDArray[Any] = np.frombuffer(whole, dtype, int(np.prod(shape)), stream.tell())
-    stream.seek(array.nbytes, 1)
-    return array
-
-
-def load_or_write(names: Sequence[str], path: Path) -> Postings:
-    """The file, made where it is missing or damaged; of several processes that want it, one makes it.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    postings = _whole(path, len(names))
-    if postings is None:
-        with lock(path):
-            postings = _whole(path, len(names))
-            if postings is None:
-                with atomic(path) as temporary:
-                    write(names, temporary)
-                postings = load(path)
-    return postings
-
-
-def _whole(path: Path, size: int) -> Postings | None:
+def is_whole(arrays: Arrays, size: int) -> bool:
+    """Whether these are the lists of so many names."""
     try:
-        postings = load(path)
-    except (OSError, ValueError):
-        return None
-    return postings if postings.size == size and len(postings.weights) == postings.starts[-1] else None
+        postings = load(arrays)
+    except (ValueError, IndexError):
+        return False
+    return postings.size == size and len(postings.rows) == len(postings.weights) == postings.starts[-1]
 
 
 def _count(names: Sequence[str]) -> Postings:

@@ -12,11 +12,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nomina.errors import UsageError
-from nomina.files import home, home_folder
+from nomina.arrays import cached
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import Linker, Ranking, Rule
-from nomina.linkers.postings import POSTINGS_VERSION, Postings, load_or_write, occurrences
+from nomina.linkers.postings import POSTINGS_VERSION, Postings, is_whole, load, occurrences, write
 from nomina.text import normalise
 from nomina.types import Query
 
@@ -126,12 +125,6 @@ def _postings(kb: KnowledgeBase) -> Postings:
     Raises:
         UsageError: the cache folder cannot be written to.
     """
+    size = len(kb.names)
     name = f"{kb.fingerprint}.{POSTINGS_VERSION}.postings"
-    path = home().joinpath("tfidf", name)
-    try:
-        if not path.exists():
-            path = home_folder("tfidf") / name
-        return load_or_write(kb.names, path)
-    except OSError as error:
-        hint = "free some space, or set NOMINA_HOME to another folder"
-        raise UsageError(f"cannot write {path} ({error.strerror}): {hint}") from error
+    return load(cached("tfidf", name, lambda path: write(kb.names, path), lambda arrays: is_whole(arrays, size)))
