@@ -1,0 +1,190 @@
+"""``nomina link``: the mentions of texts, linked to concepts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TextIO
+
+import click
+
+from nomina.errors import UsageError
+
+if TYPE_CHECKING:
+    from nomina.documents import Source
+    from nomina.terminal import Layout
+    from nomina.types import Document, Prediction
+
+_STDIO = Path("-")
+_SECONDS_BEFORE_PROGRESS = 2
+_CANDIDATES = 5
+
+Format = Literal["table", "jsonl", "tsv"]
+
+
+def _share(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """Between 0 and 1; ``click.FloatRange`` lets NaN pass."""
+    if value is not None and not 0 <= value <= 1:
+        raise click.BadParameter(f"{value} is not between 0 and 1.")
+    return value
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--mentions", metavar="FILE", type=click.Path(path_type=Path), help="A list of mentions, one a line.")
+@click.option("--kb", default="hpo", metavar="NAME|FILE", show_default=True, help="The knowledge base.")
+@click.option("--linker", default="dictionary", metavar="NAME", show_default=True, help="dictionary or tfidf.")
+@click.option("-k", type=click.IntRange(min=1), help="Concepts a mention at most; by default 5, in a table the best.")
+@click.option("--threshold", type=float, callback=_share, help="Abstain under this score, from 0 to 1.")
+@click.option("--under", multiple=True, metavar="ID", help="Only this concept and those under it; may be repeated.")
+@click.option("--types", multiple=True, metavar="TYPE", help="Only concepts of this type; may be repeated.")
+@click.option(
+    "--overlaps", default="longest", type=click.Choice(["longest", "all"]), help="Mentions inside longer ones?"
+)
+@click.option("--no-context", is_flag=True, help="Do not look for negation and family history.")
+@click.option(
+    "--format", type=click.Choice(["table", "jsonl", "tsv"]), help="By default a table on a terminal, else jsonl."
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write, whole or not at all.")
+def link(
+    files: tuple[Path, ...],
+    mentions: Path | None,
+    kb: str,
+    linker: str,
+    k: int | None,
+    threshold: float | None,
+    under: tuple[str, ...],
+    types: tuple[str, ...],
+    overlaps: Literal["longest", "all"],
+    no_context: bool,
+    format: Format | None,
+    output: Path | None,
+) -> None:
+    r"""Find the mentions of texts and link each to the concepts of a knowledge base.
+
+    FILES are texts, .jsonl files with a document a line, folders of both, or - for standard input, which is read where
+    none is named. All of it is UTF-8, as it is or with .gz.
+
+    \b
+    nomina link note.txt
+    nomina link notes/ --linker tfidf --under HP:0000924 -o skeletal.jsonl
+    nomina link --mentions terms.tsv --kb my.kb --format tsv
+    """
+    from nomina.documents import read
+    from nomina.pipeline import load
+
+    output = None if output == _STDIO else output
+    sources = _sources(files, mentions)
+    _check_output(output, sources)
+    format = format or _usual_format(output)
+    pipeline = load(
+        linker,
+        kb,
+        k=k or (1 if format == "table" else _CANDIDATES),
+        threshold=threshold,
+        under=under,
+        types=types,
+        overlaps=overlaps,
+        context=not no_context,
+    )
+    with _opened(output) as out:
+        predictions = _Counted(pipeline.link(_with_progress(read(sources), output)))
+        _write(predictions, out, format, sources)
+    if format == "table" and not predictions.count:
+        click.echo(f"nomina: found no name of the KB {pipeline.kb.manifest.name}", err=True)
+
+
+def _sources(files: tuple[Path, ...], mentions: Path | None) -> list[Source]:
+    """What is to be read, its heads checked; what is left out is said on stderr."""
+    from nomina.documents import check, find, mention_list
+
+    if mentions and files:
+        raise click.UsageError("give FILES or --mentions, not both.")
+    if not mentions and not files:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError("nothing to read: name files or a folder, or pipe a text in.")
+        files = (_STDIO,)
+    found = find(files)
+    sources = [mention_list(mentions)] if mentions else found.sources
+    empty = check(sources)
+    if found.others:
+        click.echo(f"nomina: left out {found.others:,} files that are neither .txt nor .jsonl", err=True)
+    for source in empty:
+        click.echo(f"nomina: {source.path} is empty", err=True)
+    return sources
+
+
+def _check_output(output: Path | None, sources: list[Source]) -> None:
+    """Before the work: whether there will be a place for its result.
+
+    Raises:
+        UsageError: there will be none, or it is a file that is read.
+    """
+    if output is None:
+        return
+    if output.is_dir():
+        raise UsageError(f"cannot write {output}: it is a folder, name a file in it")
+    if not output.parent.is_dir():
+        raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
+    if not os.access(output.parent, os.W_OK):
+        raise UsageError(f"cannot write {output}: the folder is not yours to write to, name another with -o")
+    if output.exists() and any(source.path.exists() and output.samefile(source.path) for source in sources):
+        raise UsageError(f"{output} is read and cannot be the output too: name another file with -o")
+
+
+def _usual_format(output: Path | None) -> Format:
+    if output is not None:
+        return "tsv" if output.suffix == ".tsv" else "jsonl"
+    return "table" if sys.stdout.isatty() else "jsonl"
+
+
+@contextlib.contextmanager
+def _opened(output: Path | None) -> Iterator[TextIO]:
+    """Standard output, or a file that appears when all is written; a device or a pipe is written to as it is."""
+    if output is None:
+        yield sys.stdout
+        return
+    from nomina.files import atomic
+
+    with contextlib.ExitStack() as stack:
+        if not output.exists() or output.is_file():
+            output = stack.enter_context(atomic(output.resolve()))
+        yield stack.enter_context(open(output, "w", encoding="utf-8", newline="\n"))
+
+
+def _write(predictions: Iterable[Prediction], out: TextIO, format: Format, sources: list[Source]) -> None:
+    if format == "table":
+        from nomina.terminal import write_table
+
+        width = shutil.get_terminal_size().columns if out.isatty() else None
+        layout: Layout = "mentions" if sources[0].kind == "mentions" else "documents"
+        write_table(predictions, out, layout=layout, untitled=sources[0].id if len(sources) == 1 else None, width=width)
+    else:
+        from nomina.output import write_jsonl, write_tsv
+
+        (write_tsv if format == "tsv" else write_jsonl)(predictions, out)
+
+
+class _Counted:
+    """Predictions, counted as they pass."""
+
+    def __init__(self, predictions: Iterable[Prediction]) -> None:
+        self._predictions, self.count = predictions, 0
+
+    def __iter__(self) -> Iterator[Prediction]:
+        for self.count, prediction in enumerate(self._predictions, start=1):  # noqa: B020
+            yield prediction
+
+
+def _with_progress(documents: Iterator[Document], output: Path | None) -> Iterable[Document]:
+    """A count on a terminal's stderr where it takes a while and nothing else is shown there; nothing in a log."""
+    if not sys.stderr.isatty() or (output is None and sys.stdout.isatty()):
+        return documents
+    from tqdm import tqdm
+
+    bar: Iterable[Document] = tqdm(documents, unit=" documents", delay=_SECONDS_BEFORE_PROGRESS, leave=False)
+    return bar

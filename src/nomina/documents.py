@@ -1,0 +1,231 @@
+"""Files, folders and standard input as a stream of documents; no more than the document at hand is held.
+
+A text file is one document. A ``.jsonl`` file has one a line: ``{"id": "1", "text": "Short stature.", "mentions":
+[{"spans": [[0, 13]], "text": "Short stature", "type": "phenotype"}]}``; all but ``id``, ``text`` and ``spans`` may be
+left out; what comes through a pipe is read so if its first line is a JSON object. In a list of mentions each line is
+a document of its own. Files packed with gzip are unpacked.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, ClassVar, Literal, NamedTuple
+
+from nomina.enumerations import joined
+from nomina.errors import FormatError, UsageError
+from nomina.reading import LARGEST_TEXT, STDIN, lines_of, opened, text_of, too_large
+from nomina.records import parser
+from nomina.types import Document, Mention, Span
+
+_HEAD = 1 << 16
+_TEXTS = (".txt", ".txt.gz")
+_RECORDS = (".jsonl", ".jsonl.gz")
+_HEADER = "mention"
+
+
+class Source(NamedTuple):
+    """Where documents come from, as what they are read, and the id of a text."""
+
+    path: Path
+    kind: Literal["text", "records", "mentions"]
+    id: str
+
+
+class Found(NamedTuple):
+    """The sources that paths name, and how many other files their folders hold."""
+
+    sources: list[Source]
+    others: int
+
+
+def find(paths: Iterable[Path]) -> Found:
+    """The sources in order: files as named; of folders and theirs, the ``.txt`` and ``.jsonl`` files, sorted.
+
+    A text's id is the name of its file, in a folder the path from there on; where two would have the same id, it is the
+    path as given. A file named twice counts once; hidden ones in folders are left alone.
+
+    Raises:
+        FormatError: a folder that cannot be read.
+        UsageError: a folder without such files.
+    """
+    named: dict[Path, tuple[Path, str]] = {}
+    others = 0
+    for path in paths:
+        files = _files(path) if path.is_dir() else [path]
+        chosen = [file for file in files if file is path or file.name.endswith(_TEXTS + _RECORDS)]
+        if not chosen:
+            raise UsageError(f"no .txt or .jsonl file in the folder {path} ({len(files)} others)")
+        others += len(files) - len(chosen)
+        for file in chosen:
+            id = file.name if file is path else file.relative_to(path).as_posix()
+            named.setdefault(file.absolute(), (file, "stdin" if path == STDIN else id))
+    times = Counter(id for _, id in named.values())
+    return Found([_source(path, id if times[id] == 1 else path.as_posix()) for path, id in named.values()], others)
+
+
+def _files(folder: Path) -> list[Path]:
+    """All files under a folder, sorted, but for hidden ones."""
+
+    def refuse(error: OSError) -> None:
+        raise FormatError(error.filename, None, f"cannot be read ({error.strerror})") from error
+
+    files = []
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [Path(place, name) for name in names if not name.startswith(".")]
+    return sorted(files, key=lambda file: file.parts)
+
+
+def _source(path: Path, id: str) -> Source:
+    """The source of a file; bytes of its name that are not UTF-8 are written out in the id."""
+    kind: Literal["records", "text"] = "records" if path.name.endswith(_RECORDS) else "text"
+    return Source(path, kind, os.fsencode(id).decode("utf-8", errors="backslashreplace"))
+
+
+def mention_list(path: Path) -> Source:
+    """The source of a list or TSV of mentions.
+
+    A line's first column is the mention, and the whole text of a document whose id is the line's number. A first line
+    whose first column is ``mention`` is a header. A line without a mention stays, as a single space.
+    """
+    return Source(path, "mentions", "")
+
+
+def check(sources: Sequence[Source]) -> list[Source]:
+    """Read the head of every file before anything is made of one; pipes are left alone.
+
+    Returns:
+        Those that hold nothing.
+
+    Raises:
+        FormatError: the first fault; it says how many more files have one.
+        UsageError: none of them holds anything.
+    """
+    faults: list[FormatError] = []
+    empty: list[Source] = []
+    for source in sources:
+        try:
+            if not _is_pipe(source.path) and not _has_documents(source):
+                empty.append(source)
+        except FormatError as fault:
+            faults.append(fault)
+    if faults:
+        first = faults[0]
+        others = f" ({len(faults) - 1:,} more of the files have faults)" if len(faults) > 1 else ""
+        raise FormatError(first.path, first.line, f"{first.why}{others}")
+    if sources and len(empty) == len(sources):
+        raise UsageError(f"{empty[0].path} is empty" if len(empty) == 1 else f"all {len(empty):,} files are empty")
+    return empty
+
+
+def _is_pipe(path: Path) -> bool:
+    """Whether it can be read but once."""
+    return path == STDIN or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def _has_documents(source: Source) -> bool:
+    path = source.path
+    if source.kind == "text" and path.is_file() and path.stat().st_size > LARGEST_TEXT:
+        raise too_large(path)
+    with opened(path) as stream:
+        head = stream.read(_HEAD)
+    if len(head) < _HEAD:
+        return any(_documents(source, io.BytesIO(head)))
+    for _ in _documents(source, io.BytesIO(head[: head.rfind(b"\n") + 1])):
+        pass
+    return True
+
+
+def read(sources: Iterable[Source]) -> Iterator[Document]:
+    """The documents of the sources, in order. An empty text is none.
+
+    Raises:
+        FormatError: a file that cannot be read as what it should be, with the line.
+    """
+    for source in sources:
+        with opened(source.path) as stream:
+            yield from _documents(source, stream)
+
+
+def _documents(source: Source, stream: BinaryIO) -> Iterator[Document]:
+    first = stream.readline(LARGEST_TEXT + 1) if _is_pipe(source.path) else b""
+    if source.kind == "mentions":
+        yield from _mentions(lines_of(stream, source.path, first))
+    elif source.kind == "records" or _is_object(first):
+        yield from _records(lines_of(stream, source.path, first), source.path)
+    elif text := text_of(stream, source.path, first):
+        yield Document(source.id, text)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _mentions(lines: Iterable[tuple[int, str]]) -> Iterator[Document]:
+    for number, line in lines:
+        mention = line.partition("\t")[0].strip()
+        if number > 1 or mention.casefold() != _HEADER:
+            text = mention or " "
+            yield Document(str(number), text, (Mention(((0, len(text)),), mention),))
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    """A mention as it stands in a file: without a text, that of its spans is meant."""
+
+    spans: tuple[Span, ...]
+    text: str | None = None
+    type: str | None = None
+    gold: tuple[tuple[str, ...], ...] = ()
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def within(self, text: str) -> Mention:
+        """The mention of a text.
+
+        Raises:
+            ValueError: its spans are not in the text, or its own text does not stand there.
+        """
+        mention = Mention(
+            self.spans, joined(text, self.spans) if self.text is None else self.text, self.type, self.gold
+        )
+        if mention.end > len(text):
+            raise ValueError(f"the span {self.spans[-1]} ends behind the text ({len(text)} characters)")
+        parts = [text[start:end] for start, end in self.spans]
+        if parts != [mention.text] and not (len(parts) > 1 and all(part in mention.text for part in parts)):
+            place = f"{mention.start}-{mention.end}"
+            raise ValueError(f"the mention {mention.text!r} is not what stands at {place}, {' '.join(parts)!r}")
+        return mention
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document as it stands in a file."""
+
+    id: str
+    text: str
+    mentions: tuple[_Mention, ...] = ()
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+
+def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Document]:
+    parse = parser(_Document)
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            record = parse(line)
+            document = Document(record.id, record.text, tuple(m.within(record.text) for m in record.mentions))
+        except ValueError as error:
+            raise FormatError(path, number, str(error)) from error
+        yield document

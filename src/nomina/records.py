@@ -1,0 +1,43 @@
+"""Lines of JSON as dataclasses, strictly: unknown fields and wrong types are refused, in a user's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+Record = TypeVar("Record")
+
+
+def parser(kind: type[Record]) -> Callable[[str], Record]:
+    """What makes a dataclass of a line of JSON; its fields may hold dataclasses themselves.
+
+    It raises ``ValueError`` where the line is not JSON, has an unknown field, lacks one, or one has a value that it cannot
+    have.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    adapter = TypeAdapter(kind)
+
+    def parse(line: str) -> Record:
+        try:
+            return adapter.validate_json(line, strict=True)
+        except ValidationError as error:
+            raise ValueError(_why(kind, error.errors()[0])) from error
+
+    return parse
+
+
+def _why(kind: type[Any], first: ErrorDetails) -> str:
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "json_invalid":
+        return f"not JSON ({first['ctx']['error'].replace('line 1 column', 'column')})"
+    if first["type"] == "unexpected_keyword_argument":
+        known = f"; a line has: {', '.join(kind.__dataclass_fields__)}" if len(first["loc"]) == 1 else ""
+        return f"unknown field {place!r}{known}"
+    if first["type"] == "missing":
+        return f"the field {place!r} is missing"
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {said}" if place else said
