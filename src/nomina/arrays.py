@@ -9,7 +9,8 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from tokenize import TokenError
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.lib import format as npy
@@ -39,11 +40,22 @@ def read(path: Path) -> Arrays:
     with open(path, "rb") as stream:
         whole = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         while stream.tell() < len(whole):
-            npy.read_magic(stream)
-            shape, _, dtype = npy.read_array_header_1_0(stream)
-            arrays.append(np.frombuffer(whole, dtype, int(np.prod(shape)), stream.tell()).reshape(shape))
-            stream.seek(arrays[-1].nbytes, 1)
+            shape, order, dtype = _header(stream)
+            flat = np.frombuffer(whole, dtype, int(np.prod(shape)), stream.tell())
+            arrays.append(flat.reshape(shape, order=order))
+            stream.seek(flat.nbytes, 1)
     return arrays
+
+
+def _header(stream: BinaryIO) -> tuple[tuple[int, ...], Literal["C", "F"], np.dtype[Any]]:
+    """Shape, order and type of the array that follows."""
+    try:
+        npy.read_magic(stream)
+        shape, columns_first, dtype = npy.read_array_header_1_0(stream)
+    except (SyntaxError, TypeError, TokenError) as error:
+        # numpy promises a ValueError, but not where the damage is within the header's text
+        raise ValueError(f"damaged header ({error})") from error
+    return shape, "F" if columns_first else "C", dtype
 
 
 def cached(folder: str, name: str, make: Callable[[Path], None], whole: Callable[[Arrays], bool]) -> Arrays:
