@@ -118,8 +118,10 @@ STEPS: dict[str, Callable[[], None]] = {
 def main() -> int:
     """Run the steps named on the command line (default: all but extras) and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", nargs="*", choices=STEPS)
+    parser.add_argument("step", nargs="*", help=", ".join(STEPS))
     steps = parser.parse_args().step or [name for name in STEPS if name != "extras"]
+    if unknown := [name for name in steps if name not in STEPS]:
+        parser.error(f"no step {unknown[0]!r}; there are: {', '.join(STEPS)}")
     results: list[str] = []
     failed = False
     for name in steps:
