@@ -214,10 +214,10 @@ class Lexicon:
 
     def lookup(self, text: str) -> tuple[Match, ...]:
         """The KB names that ``text`` is a variant of, most trusted first, then by row."""
-        return self._found(normalise(text))
+        return self._found(text)
 
-    def _find(self, key: str) -> tuple[Match, ...]:
-        mention = forms(key)
+    def _find(self, text: str) -> tuple[Match, ...]:
+        mention = forms(normalise(text))
         found = []
         for row in {row for value in _entries(mention) for row in self.table.rows_of(value)}:
             name = forms(self.kb.names[row])

@@ -7,7 +7,7 @@ tokens that ``lexicon.forms`` makes of it. Offsets are those of the original tex
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ class Vocabulary:
     """
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._numbers = _Numbers(self._learn)
         self._known: dict[str, tuple[int, int]] = {}
         self._pieces = _Columns(first=np.int64, count=np.int64, length=np.int64)
         self._units = _Columns(
@@ -96,11 +96,9 @@ class Vocabulary:
             pieces += _PIECE.findall(text)
             pieces.append(_BORDER)
             sizes.append(len(pieces) - before)
-        for piece in set(pieces) - self._numbers.keys():
-            self._numbers[piece] = self._learn(piece)
+        number = np.fromiter(map(self._numbers.__getitem__, pieces), np.int64, len(pieces))
         self._pieces.settle()
         self._units.settle()
-        number = np.fromiter(map(self._numbers.__getitem__, pieces), np.int64, len(pieces))
         return self._laid_out(number, np.repeat(np.arange(len(texts)), sizes))
 
     def _laid_out(self, number: NDArray[np.int64], text: NDArray[np.int64]) -> Units:
@@ -150,6 +148,17 @@ class Vocabulary:
                 bag = 0 if stop else mixed_hash(family(word))
                 joins, adjective = word in COORDINATORS, is_adjective(word)
                 self._units.append(WORD, *span, token_hash(word), bag, stop, joins, adjective)
+
+
+class _Numbers(dict[str, int]):
+    """The number of each piece, learnt when it is first asked for."""
+
+    def __init__(self, learn: Callable[[str], int]) -> None:
+        self._learn = learn
+
+    def __missing__(self, piece: str) -> int:
+        number = self[piece] = self._learn(piece)
+        return number
 
 
 class _Columns:

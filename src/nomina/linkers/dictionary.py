@@ -54,7 +54,8 @@ class DictionaryLinker(Linker):
         own = self.lexicon.lookup(text)
         if "(" not in query.document.text:
             return own
-        other = self._defined(query.document.text).get(normalise(text))
+        defined_here = self._defined(query.document.text)
+        other = defined_here.get(normalise(text)) if defined_here else None
         if other is None:
             return own
         defined = [Match(m.row, Rule.ABBREVIATION, m.score * _DEFINED) for m in self.lexicon.lookup(other)]
