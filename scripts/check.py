@@ -83,15 +83,16 @@ def check_wheel() -> None:
         away = Path(folder)
         python, nomina = away / "venv/bin/python", away / "venv/bin/nomina"
         home = {"NOMINA_HOME": str(away / "home"), "PYTHONPATH": ""}
-        module("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", away, ".")
+        pip_args = shlex.split(os.environ.get("PIP_ARGS", ""))
+        module("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", away, *pip_args, ".")
         (wheel,) = away.glob("nomina-*.whl")
         module("venv", away / "venv")
-        pip_args = shlex.split(os.environ.get("PIP_ARGS", ""))
         run(python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", *pip_args, wheel)
         run(nomina, "--version", cwd=away)
         run(nomina, "--help", cwd=away)
         run(nomina, "link", "--format", "table", ROOT / "examples/abstract.txt", cwd=away, env=home)
-        run(python, "-c", IMPORT_CHECK, cwd=away, env=home)
+        (away / "import_check.py").write_text(IMPORT_CHECK, encoding="utf-8")
+        run(python, away / "import_check.py", cwd=away, env=home)
 
 
 def check_extras() -> None:
