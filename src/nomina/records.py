@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+_UNKNOWN = "unexpected_keyword_argument"
+
 Record = TypeVar("Record")
 
 
 def parser(kind: type[Record]) -> Callable[[str], Record]:
     """What makes a dataclass of a line of JSON; its fields may hold dataclasses themselves.
 
-    It raises ``ValueError`` where the line is not JSON, has an unknown field, lacks one, or one has a value that it cannot
-    have.
+    It raises ``ValueError`` where the line is not JSON, has an unknown field, lacks one, or one has a value that it
+    cannot have.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -25,16 +27,21 @@ def parser(kind: type[Record]) -> Callable[[str], Record]:
         try:
             return adapter.validate_json(line, strict=True)
         except ValidationError as error:
-            raise ValueError(_why(kind, error.errors()[0])) from error
+            raise ValueError(_why(kind, min(error.errors(), key=_is_known))) from error
 
     return parse
+
+
+def _is_known(fault: ErrorDetails) -> bool:
+    """Unknown fields come first: what is missing is often there, misspelt."""
+    return fault["type"] != _UNKNOWN
 
 
 def _why(kind: type[Any], first: ErrorDetails) -> str:
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "json_invalid":
         return f"not JSON ({first['ctx']['error'].replace('line 1 column', 'column')})"
-    if first["type"] == "unexpected_keyword_argument":
+    if first["type"] == _UNKNOWN:
         known = f"; a line has: {', '.join(kind.__dataclass_fields__)}" if len(first["loc"]) == 1 else ""
         return f"unknown field {place!r}{known}"
     if first["type"] == "missing":
