@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nomina import text
 from nomina.errors import KnowledgeBaseError
 from nomina.files import sha256
-from nomina.kb import build as build_module
+from nomina.kb import stage
 from nomina.kb.build import BuildOptions, build, build_from_files
 from nomina.kb.schema import Counts
 from nomina.kb.store import KnowledgeBase
@@ -201,7 +201,7 @@ def test_a_folder_that_is_missing_or_no_folder(tmp_path: Path) -> None:
 
 
 def test_progress_is_told_at_each_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build_module, "_BATCH", 2)
+    monkeypatch.setattr(stage, "_BATCH", 2)
     told: list[tuple[str, int]] = []
     records = [Entity(f"X:{i}", (Name(f"name {i}"),)) for i in range(5)]
     build(tmp_path / "a.kb", records, progress=lambda doing, count: told.append((doing, count)))
