@@ -21,7 +21,7 @@ from nomina.variants import COORDINATORS, EMPTY_WORDS, PREFIXES, STOP_WORDS, fam
 _MARKS = "\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff"
 _WORD = rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*"
 _PIECE = re.compile(
-    rf"{_WORD}(?:[-‐‑]{_WORD})* ?|\d+"  # words joined by hyphens (a space behind them saves a piece), or a number
+    rf"{_WORD}(?:[-‐‑]{_WORD})*(?: (?![-–—]\s))?|\d+"  # words joined by hyphens (with a space: fewer pieces), a number
     r"|[.!?](?=\s|$)|[;:](?=\s)|\n\s*(?:\n|[-*•–]|\d+[.)])"  # the end of a sentence or an item
     r"|\s[-–—]\s|.",  # a pause inside a sentence; anything else, so that the lengths of the pieces add up to the text's
     re.DOTALL,
