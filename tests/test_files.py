@@ -9,6 +9,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from nomina import files
 from nomina.errors import FormatError, UsageError
@@ -149,3 +151,37 @@ def test_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
     environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
     assert done.stdout.decode("ascii").strip() == ascii([(1, "Löfgren’s")])
+
+
+pieces = st.lists(
+    st.sampled_from([b"a", b"\n", b"\r\n", b"\r", "é".encode(), "𝛽".encode(), b"\xe2\x82", b"\xff", b"\x00", b"\x80"])
+)
+
+
+@given(pieces=pieces, size=st.integers(1, 7))
+def test_blocks_hold_the_text_of_lines(
+    pieces: list[bytes], size: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "blocks"
+    assume(pieces[-1:] != [b"\r"])
+    path.write_bytes(b"".join(pieces))
+    faults: list[FormatError] = []
+    faulty: list[FormatError] = []
+    by_line = list(files.lines(path, faults.append))
+    by_block = list(files.blocks(path, faulty.append, size))
+    text = "".join(block for _, block in by_block)
+    assert text.removesuffix("\n").split("\n") == ([line for _, line in by_line] or [""])
+    assert {fault.line for fault in faulty} == {fault.line for fault in faults}
+    before = ""
+    for number, block in by_block:
+        assert number == before.count("\n") + 1
+        before += block
+
+
+def test_blocks_of_a_strict_reading_name_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"\xef\xbb\xbffirst\nsec\x00ond\n")
+    with pytest.raises(FormatError, match=r"a:2: control character U\+0000 in column 4"):
+        list(files.blocks(path))
+    path.write_bytes(b"\xef\xbb\xbffirst\r\nsecond")
+    assert list(files.blocks(path)) == [(1, "first\n"), (2, "second")]
