@@ -26,10 +26,10 @@ from nomina.arrays import Arrays, cached, write
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import Rule
 from nomina.text import normalise
-from nomina.variants import EMPTY_WORDS, PREFIXES, STOP_WORDS, family, inflect, spelling
+from nomina.variants import EMPTY_WORDS, PREFIXES, STOP_WORDS, TABLES, family, inflect, spelling
 
-LEXICON_VERSION = "1"
-"""Raised when what goes into the table changes."""
+LEXICON_VERSION = f"1-{TABLES}"
+"""Changes with the word lists; the number is raised when the rules over them or the form of the table change."""
 
 _MASK = (1 << 64) - 1
 STEP = 0x9E3779B97F4A7C15
@@ -219,7 +219,7 @@ class Lexicon:
     def _find(self, text: str) -> tuple[Match, ...]:
         mention = forms(normalise(text))
         found = []
-        for row in {row for value in _entries(mention) for row in self.table.rows_of(value)}:
+        for row in {row for value in _entries(mention) for row in self.table.rows_of(value)} - self.kb.ownerless:
             name = forms(self.kb.names[row])
             rule = rule_between(mention, name)
             if rule is not None:

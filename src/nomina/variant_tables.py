@@ -25,7 +25,8 @@ SPELLING = """
 "$" to the end. A word that merely contains "ae" or "oe" (aerobic, Israel, phoenix) has no entry and stays."""
 
 PLURALS = """
-    teeth tooth, feet foot, men man, women woman, children child, mice mouse, lice louse, metastases metastasis,
+    crises crisis, noses nose, doses dose, roses rose, foci focus, villi villus, gyri gyrus, loci locus,
+    exercises exercise, rises rise, uses use, teeth tooth, feet foot, men man, women woman, children child, mice mouse, lice louse, metastases metastasis,
     prostheses prosthesis, phalanges phalanx, testes testis, testicles testis, testicle testis, iris iris, irides
     iris, cortices cortex, indices index, calices calyx, calyces calyx, helices helix, varices varix, cervices
     cervix, appendices appendix, matrices matrix, apices apex, vertices vertex, foramina foramen, lumina lumen,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from hashlib import blake2b
 
 from nomina import variant_tables as tables
 
@@ -17,6 +18,10 @@ def _pairs(table: str) -> dict[str, str]:
     """Representative by variant; none stands for the empty string."""
     return {variant: " ".join(rest) for variant, *rest in (entry.split() for entry in table.split(","))}
 
+
+_LISTS = [table for name, table in sorted(vars(tables).items()) if name.isupper()]
+TABLES = blake2b("\n".join(_LISTS).encode(), digest_size=4).hexdigest()
+"""A digest of the word lists: what was made with them is made anew when one changes."""
 
 COORDINATORS = frozenset(("and", "or"))
 STOP_WORDS = frozenset(tables.STOP_WORDS.split())
@@ -38,6 +43,8 @@ _ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ive", "less", "ed")
 _PARTS = re.compile(r"\d+|[^\W\d_]+")
 
 _SHORTEST_PLURAL = 4
+_IN_ES = ("sses", "xes", "ches", "shes", "zes", "uses", "ises")
+_IN_S = ("aches", "eezes", "auses", "ouses", "uises", "aises")
 _SHORTEST_STEM = 4
 
 
@@ -62,13 +69,15 @@ def singular(token: str) -> str:
         return _PLURALS[token]
     if token.endswith("ae") and len(token) > _SHORTEST_PLURAL:
         return token[:-1]
+    if token.endswith("omata"):
+        return token[:-2]
     if len(token) < _SHORTEST_PLURAL or not token.endswith("s") or token.endswith(("ss", "us", "is")):
         return token
     if token.endswith("ies"):
         return token[:-3] + "y"
     if token.endswith(("oses", "yses")):
         return token[:-2] + "is"
-    if token.endswith(("sses", "xes", "ches", "shes", "zes")):
+    if token.endswith(_IN_ES) and not token.endswith(_IN_S):
         return token[:-2]
     return token[:-1]
 
