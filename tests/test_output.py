@@ -41,7 +41,10 @@ JSONL = (
     ' "experiencer": "patient"}\n'
 )
 
-COLUMNS = "document_id start end spans mention rank entity_id preferred name rule score ambiguous abstained negated experiencer"
+COLUMNS = (
+    "document_id start end spans mention rank entity_id preferred name rule score"
+    " ambiguous abstained negated experiencer"
+)
 ROWS = """\
 a.txt 0 8 0-8 seizures 1 HP:0001250 Seizure Seizures inflection 0.950000 false false true patient
 a.txt 0 8 0-8 seizures 2 X:1 Falling~sickness fits tfidf 0.500000 false false true patient
