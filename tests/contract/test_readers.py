@@ -1,9 +1,11 @@
-"""What every reader of ``nomina.kb.FORMATS`` owes its users. A new format adds one line to ``CASES``."""
+"""What every reader of ``nomina.kb.FORMATS`` owes its users. A new format adds one case to ``CASES``."""
 
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
@@ -18,7 +20,13 @@ DATA = ROOT / "tests" / "kb" / "data"
 
 
 class Case(NamedTuple):
-    """A tiny file: how many records, the first, the last, a line that would be wrong, a record with an id it has."""
+    """A tiny file: how many records, the first, the last, a faulty record, a record with an id it has, and more.
+
+    ``line`` is that of the fault once ``broken`` stands at the end, before ``closing``. ``word`` is the first name.
+    ``duplicate`` gives the first concept the name "Illness"; None where a second record of an id is no fault: then
+    ``joined`` is a concept that has several, with all its names. ``under`` and ``parents`` show what becomes of a
+    hierarchy, cyclic and with ``missing`` parents where the format can say so.
+    """
 
     file: str
     count: int
@@ -28,6 +36,14 @@ class Case(NamedTuple):
     line: int
     duplicate: bytes | None
     retired: dict[str, str | None]
+    format: str | None = None
+    closing: bytes = b""
+    word: bytes = b"Disease"
+    ids: frozenset[str] = frozenset({"T:1", "T:2", "T:3", "T:4"})
+    under: Mapping[str, tuple[str, ...]] = MappingProxyType({"T:3": ("T:3", "T:4"), "T:1": ("T:1", "T:2")})
+    parents: tuple[str, tuple[str, ...]] = ("T:2", ("T:1", "T:404"))
+    missing: int = 1
+    joined: tuple[str, tuple[str, ...]] | None = None
 
 
 CASES = {
@@ -60,10 +76,11 @@ CASES = {
         7,
         None,
         {},
+        joined=("T:2", ("Heart disease", "Heart diseases", "bad heart", "Cardiopathy", "Morbus cordis")),
     ),
 }
 
-every_format = pytest.mark.parametrize("format", list(FORMATS))
+every_case = pytest.mark.parametrize("name", list(CASES))
 
 
 def records(path: Path, faults: list[FormatError] | None = None) -> list[Entity | Retired]:
@@ -81,26 +98,29 @@ def write(tmp_path: Path):
     return written
 
 
-def tiny(format: str) -> bytes:
-    return (DATA / CASES[format].file).read_bytes()
+def tiny(name: str, addition: bytes = b"") -> bytes:
+    """The tiny file, with more at its end."""
+    data = (DATA / CASES[name].file).read_bytes()
+    head, closing, tail = data.rpartition(CASES[name].closing) if CASES[name].closing else (data, b"", b"")
+    return head + addition + closing + tail
 
 
-@every_format
+@pytest.mark.parametrize("format", list(FORMATS))
 def test_has_a_case_and_a_docs_page_with_a_licence_note(format: str) -> None:
-    assert format in CASES
+    assert format in {case.format or name for name, case in CASES.items()}
     page = (ROOT / "docs" / "formats" / f"{format}.md").read_text(encoding="utf-8")
     assert "licence" in page.casefold()
 
 
-@every_format
-def test_is_found_by_its_first_bytes_and_reads_count_first_last(format: str) -> None:
-    case = CASES[format]
-    assert reader_for(DATA / case.file)[0] == format
+@every_case
+def test_is_found_by_its_first_bytes_and_reads_count_first_last(name: str) -> None:
+    case = CASES[name]
+    assert reader_for(DATA / case.file)[0] == (case.format or name)
     found = records(DATA / case.file)
     assert (len(found), found[0], found[-1]) == (case.count, case.first, case.last)
 
 
-@every_format
+@every_case
 @pytest.mark.parametrize(
     "change",
     [
@@ -112,38 +132,39 @@ def test_is_found_by_its_first_bytes_and_reads_count_first_last(format: str) -> 
         pytest.param(lambda data: data + b"\n\n", id="blank-lines"),
     ],
 )
-def test_reads_the_same_however_it_is_wrapped(format: str, change, write) -> None:
-    assert records(write(change(tiny(format)))) == records(DATA / CASES[format].file)
+def test_reads_the_same_however_it_is_wrapped(name: str, change, write) -> None:
+    assert records(write(change(tiny(name)))) == records(DATA / CASES[name].file)
 
 
-@every_format
+@every_case
 @pytest.mark.parametrize("stray", [b"\x00", b"\x1f", b"\xff"])
-def test_a_stray_byte_stops_a_strict_reading_and_is_counted_by_a_lenient_one(format: str, stray: bytes, write) -> None:
-    data = tiny(format)
-    path = write(data.replace(b"Disease", b"Disease" + stray, 1))
-    line = data[: data.index(b"Disease")].count(b"\n") + 1
+def test_a_stray_byte_stops_a_strict_reading_and_is_counted_by_a_lenient_one(name: str, stray: bytes, write) -> None:
+    data, word = tiny(name), CASES[name].word
+    path = write(data.replace(word, word + stray, 1))
+    line = data[: data.index(word)].count(b"\n") + 1
     with pytest.raises(FormatError) as caught:
         records(path)
     assert caught.value.line == line
     assert str(path) in str(caught.value)
     faults: list[FormatError] = []
-    assert records(path, faults) == records(DATA / CASES[format].file)
+    assert records(path, faults) == records(DATA / CASES[name].file)
     assert [fault.line for fault in faults] == [line]
 
 
-@every_format
-def test_a_stray_byte_does_no_harm_to_the_look_up(format: str, write, tmp_path: Path) -> None:
-    path = write(tiny(format).replace(b"Disease", b"Disease\x00", 1))
+@every_case
+def test_a_stray_byte_does_no_harm_to_the_look_up(name: str, write, tmp_path: Path) -> None:
+    case = CASES[name]
+    path = write(tiny(name).replace(case.word, case.word + b"\x00", 1))
     kb = build_from_files(tmp_path / "a.kb", [path], BuildOptions("a", lenient=True))
     assert kb.manifest.counts.problems == 1
     assert "U+0000" in kb.manifest.problems[0]
-    assert [entity.id for entity in kb.lookup("disease")] == ["T:1"]
+    assert [entity.id for entity in kb.lookup(case.word.decode())] == [case.first.id]
 
 
-@every_format
-def test_a_broken_record_is_named_by_line_and_left_out_by_a_lenient_reading(format: str, write) -> None:
-    case = CASES[format]
-    path = write(tiny(format) + case.broken)
+@every_case
+def test_a_broken_record_is_named_by_line_and_left_out_by_a_lenient_reading(name: str, write) -> None:
+    case = CASES[name]
+    path = write(tiny(name, case.broken))
     with pytest.raises(FormatError) as caught:
         records(path)
     assert caught.value.line == case.line
@@ -154,48 +175,42 @@ def test_a_broken_record_is_named_by_line_and_left_out_by_a_lenient_reading(form
     assert all("no quotes" not in name.text for entity in found if isinstance(entity, Entity) for name in entity.names)
 
 
-@every_format
-def test_a_file_cut_off_in_the_middle_of_gzip_is_refused_even_when_lenient(format: str, write) -> None:
-    path = write(gzip.compress(tiny(format) * 50)[:-20])
+@every_case
+def test_a_file_cut_off_in_the_middle_of_gzip_is_refused_even_when_lenient(name: str, write) -> None:
+    path = write(gzip.compress(tiny(name), 0)[:-20])
     with pytest.raises(FormatError, match="cut off"):
         records(path, [])
 
 
-@every_format
-def test_a_second_record_of_an_id(format: str, write, tmp_path: Path) -> None:
-    case = CASES[format]
+@every_case
+def test_a_second_record_of_an_id(name: str, write, tmp_path: Path) -> None:
+    case = CASES[name]
     if case.duplicate is None:
+        assert case.joined is not None
+        id, names = case.joined
         kb = build_from_files(tmp_path / "a.kb", [DATA / case.file])
-        assert [name.text for name in kb["T:2"].names] == [
-            "Heart disease",
-            "Heart diseases",
-            "bad heart",
-            "Cardiopathy",
-            "Morbus cordis",
-        ]
-        assert kb.manifest.counts.merged == 1
+        assert tuple(name.text for name in kb[id].names) == names
         return
-    path = write(tiny(format) + case.duplicate)
+    path = write(tiny(name, case.duplicate))
     with pytest.raises(FormatError, match="second"):
         records(path)
     kb = build_from_files(tmp_path / "a.kb", [path], BuildOptions("a", lenient=True))
-    assert [name.text for name in kb["T:1"].names] == ["Disease", "Illness"]
+    assert [name.text for name in kb[case.first.id].names] == [case.word.decode(), "Illness"]
     assert (kb.manifest.counts.merged, kb.manifest.counts.problems) == (1, 1)
 
 
-@every_format
-def test_builds_with_a_cycle_a_missing_parent_and_retired_ids(format: str, tmp_path: Path) -> None:
-    case = CASES[format]
+@every_case
+def test_builds_with_a_cycle_a_missing_parent_and_retired_ids(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
     kb = build_from_files(tmp_path / "a.kb", [DATA / case.file])
-    assert set(kb) == {"T:1", "T:2", "T:3", "T:4"}
-    assert kb.descendants("T:3") == ("T:3", "T:4")
-    assert kb.descendants("T:1") == ("T:1", "T:2")
-    assert kb["T:2"].parents == ("T:1", "T:404")
-    assert kb.manifest.counts.missing_parents == 1
+    assert set(kb) == case.ids
+    assert {id: kb.descendants(id) for id in case.under} == case.under
+    child, parents = case.parents
+    assert kb[child].parents == parents
+    assert kb.manifest.counts.missing_parents == case.missing
     assert {old: kb.resolve(old) for old in case.retired} == case.retired
 
 
-@every_format
 @pytest.mark.parametrize(
     ("data", "why"),
     [
@@ -207,7 +222,7 @@ def test_builds_with_a_cycle_a_missing_parent_and_retired_ids(format: str, tmp_p
         (b"Dear all, please find enclosed our terms.\n", "no format|expected"),
     ],
 )
-def test_what_is_no_source_is_refused_in_one_line(format: str, data: bytes, why: str, write) -> None:
+def test_what_is_no_source_is_refused_in_one_line(data: bytes, why: str, write) -> None:
     with pytest.raises(FormatError, match=why) as caught:
         records(write(data))
     assert "\n" not in str(caught.value)
