@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,16 +14,37 @@ import click
 from nomina.errors import UsageError
 
 if TYPE_CHECKING:
-    from nomina.kb.build import Progress
+    from nomina.kb.stage import Progress
     from nomina.kb.store import KnowledgeBase
     from nomina.types import Entity
 
 _SHOWN_RELATIVES = 20
 
 
-@click.group()
+MORE: dict[str, str] = {
+    "add": "nomina.cli.kb_update:add",
+    "retire": "nomina.cli.kb_update:retire",
+}
+"""Sub-commands in modules of their own, imported when called."""
+
+
+class _Group(click.Group):
+    """The commands of this module and those of ``MORE``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *MORE]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in MORE:
+            return super().get_command(ctx, cmd_name)
+        module, attribute = MORE[cmd_name].split(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+
+@click.group(cls=_Group)
 def kb() -> None:
-    """Build a knowledge base and look into it."""
+    """Build a knowledge base, bring it up to date, and look into it."""
 
 
 @kb.command()
@@ -54,17 +76,22 @@ def build(
     options = BuildOptions(name or output.stem, types, root, lenient)
     extra = {"split_ids": True} if split_ids else {}
     try:
-        with _progress() as progress:
+        with progress_bar() as progress:
             built = build_from_files(output, sources, options, format=format, progress=progress, **extra)
     except KeyboardInterrupt as error:
         raise UsageError(f"stopped; {output} is as it was before") from error
-    _say_problems(built)
+    say_problems(built)
+    click.echo(size_of(output, built), err=True)
+
+
+def size_of(path: Path, built: KnowledgeBase) -> str:
+    """One line: the file, and how much is in it."""
     counts = built.manifest.counts
-    click.echo(f"{output}: {counts.concepts:,} concepts, {counts.names:,} names, {counts.rows:,} distinct", err=True)
+    return f"{path}: {counts.concepts:,} concepts, {counts.names:,} names, {counts.rows:,} distinct"
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Progress | None]:
+def progress_bar() -> Iterator[Progress | None]:
     """A bar on a terminal's stderr, nothing in a log."""
     if not sys.stderr.isatty():
         yield None
@@ -81,7 +108,8 @@ def _progress() -> Iterator[Progress | None]:
         yield update
 
 
-def _say_problems(built: KnowledgeBase) -> None:
+def say_problems(built: KnowledgeBase) -> None:
+    """Print on stderr what faults of its sources a lenient build went past."""
     manifest = built.manifest
     for message in manifest.problems:
         click.echo(f"nomina: {message}", err=True)

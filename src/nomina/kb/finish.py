@@ -64,9 +64,9 @@ SELECT k.number, r.id, r.definition, r.types, r.parents, r.xrefs, r.retired_ids 
 JOIN member m ON m.seq = r.seq JOIN kept k ON k.first = m.first ORDER BY k.number, r.seq
 """
 
-_LINKS = """
+LINKS = """
 INSERT INTO edge SELECT DISTINCT p.number, c.number FROM entity c, json_each(c.parents) j
-    JOIN entity p ON p.id = j.value WHERE c.parents IS NOT NULL ORDER BY p.number, c.number;
+    JOIN entity p ON p.id = j.value AND p.live WHERE c.parents IS NOT NULL ORDER BY p.number, c.number;
 INSERT INTO entity_type SELECT DISTINCT l.number, e.number FROM entity e, json_each(e.types) j
     JOIN label l ON l.text = j.value WHERE e.types IS NOT NULL ORDER BY l.number, e.number;
 """
@@ -102,12 +102,12 @@ def finish(connection: sqlite3.Connection, root: tuple[str, ...], types: tuple[s
     _check_filters(connection, root, types)
     _keep(connection, root, types)
     execute_all(connection, _ROWS)
-    connection.executemany("INSERT INTO entity VALUES (?, ?, 1, ?, ?, ?, ?, ?)", _merged(connection.execute(_RECORDS)))
+    connection.executemany("INSERT INTO entity VALUES (?, ?, 1, ?, ?, ?, ?, ?)", merged(connection.execute(_RECORDS)))
     preferred = connection.execute("SELECT number FROM label WHERE text = ?", (PREFERRED,)).fetchone()
-    names = _ordered(connection.execute(_NAMES), preferred[0] if preferred else None)
+    names = ordered(connection.execute(_NAMES), preferred[0] if preferred else None)
     connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?, ?, ?, ?)", names)
-    execute_all(connection, INDEXES + _LINKS)
-    connection.executemany("INSERT INTO retired VALUES (?, ?)", _retired(connection.execute(_RETIRED)))
+    execute_all(connection, INDEXES + LINKS)
+    connection.executemany("INSERT INTO retired VALUES (?, ?)", replacements(connection.execute(_RETIRED)))
     counts = Counts(*connection.execute(_COUNTS).fetchone())
     if not counts.rows:
         raise KnowledgeBaseError(
@@ -143,7 +143,7 @@ def _keep(connection: sqlite3.Connection, root: tuple[str, ...], types: tuple[st
     )
 
 
-def _merged(records: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def merged(records: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     """One row a concept out of its records: the first definition, the lists joined without repeats."""
     for number, group in groupby(records, key=itemgetter(0)):
         first, *others = group
@@ -155,7 +155,7 @@ def _merged(records: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
         yield (number, first[1], definition, *lists)
 
 
-def _ordered(names: Iterable[tuple[Any, ...]], preferred: int | None) -> Iterator[tuple[Any, ...]]:
+def ordered(names: Iterable[tuple[Any, ...]], preferred: int | None) -> Iterator[tuple[Any, ...]]:
     """The names of each concept without repeats, its preferred one first: the first that says so, it alone."""
     for number, group in groupby(names, key=itemgetter(0)):
         found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -174,7 +174,7 @@ def _ordered(names: Iterable[tuple[Any, ...]], preferred: int | None) -> Iterato
             yield number, position, row, None if raw == surface else raw, scope, kind, source
 
 
-def _retired(pairs: Iterable[tuple[str, str | None]]) -> Iterator[tuple[str, str]]:
+def replacements(pairs: Iterable[tuple[str, str | None]]) -> Iterator[tuple[str, str]]:
     """Each retired id once, with all the ids named in its place, in a stable order."""
     for id, group in groupby(pairs, key=itemgetter(0)):
         yield id, pack(tuple(sorted({new for _, new in group if new is not None}))) or "[]"

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -198,6 +198,14 @@ class KnowledgeBase(Mapping[str, Entity]):
             return ()
         owners = sorted(self.owners_of(row), key=lambda owner: text not in owner.raws)
         return tuple(self[owner.entity_id] for owner in owners)
+
+    @cached_property
+    def ownerless(self) -> frozenset[int]:
+        """Rows without an owner: all concepts that had the name are retired. None in a KB that is a first version."""
+        if len(self.lineage) == 1:
+            return frozenset()
+        query = "SELECT number FROM row WHERE NOT EXISTS (SELECT 1 FROM name WHERE name.row = row.number)"
+        return frozenset(number for (number,) in self._rows(query))
 
     def ancestor_rows(self, fingerprint: str) -> int | None:
         """How many rows the KB had as the version of that fingerprint; None where it is not in the lineage."""
