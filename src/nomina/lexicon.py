@@ -85,7 +85,7 @@ def rule_between(mention: Forms, name: Forms) -> Rule | None:
         return Rule.SPELLING
     if mention.inflected == name.inflected:
         return Rule.INFLECTION
-    if len(mention.words) < FEWEST_BAG_WORDS:
+    if len(mention.families) < FEWEST_BAG_WORDS:
         return None
     if mention.words == name.words:
         return Rule.ORDER
