@@ -233,10 +233,11 @@ def _whole_words(text: str, word: str) -> Iterator[Span]:
 
 
 def _edges(units: Units, words: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which words open and which close a token: a window may not cut "5fu" or "L5" in two."""
-    glued = (units.start[words[1:]] <= units.end[words[:-1]]) & (units.text[words[1:]] == units.text[words[:-1]])
-    border = np.ones(min(1, len(words)), np.bool_)
-    return np.concatenate([border, ~glued]), np.concatenate([~glued, border])
+    """Which words open and which close a token: a window may not cut "5fu" or "AT1" in two."""
+    glued = np.zeros(len(units.kind) + 1, np.bool_)
+    both_words = (units.kind[1:] == WORD) & (units.kind[:-1] == WORD)
+    glued[1:-1] = both_words & (units.start[1:] <= units.end[:-1])
+    return ~glued[words], ~glued[words + 1]
 
 
 def _windows(units: Units, first: NDArray[np.intp], last: NDArray[np.intp]) -> Windows:
