@@ -1,4 +1,4 @@
-"""Files and folders: atomic writes, locks, transparent .gz, UTF-8 lines, the cache folder."""
+"""Files and folders: atomic writes, locks, transparent unpacking, UTF-8 lines, the cache folder."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from nomina.errors import FormatError, UsageError
+from nomina.packed import on_disk, unpacked
 
 Skip = Callable[[FormatError], None]
 """Told of each fault that a lenient reader repairs or leaves out."""
 
-_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -153,25 +153,13 @@ def lock(path: str | Path) -> Iterator[None]:
 
 
 def open_bytes(path: str | Path) -> BinaryIO:
-    """A file opened for reading, unpacked where its first bytes say gzip.
-
-    Raises:
-        FormatError: it is missing, a folder, or not readable.
-    """
-    try:
-        stream = open(path, "rb")  # noqa: SIM115 (the caller closes it)
-        packed = stream.peek(2)[:2] == _GZIP
-    except OSError as error:
-        raise FormatError(path, None, f"cannot be read ({error.strerror})") from error
-    if packed:
-        stream.close()
-        return cast("BinaryIO", gzip.open(path, "rb"))
-    return stream
+    """A file opened for reading, unpacked where its first bytes say gzip, zip or zstd; see ``nomina.packed``."""
+    return unpacked(path)
 
 
 def head(path: str | Path, size: int = 1 << 16) -> bytes:
     """The first bytes of a file, unpacked and without a byte-order mark."""
-    with open_bytes(path) as stream, damaged_gzip(path):
+    with open_bytes(path) as stream:
         return stream.read(size).removeprefix(_BOM)
 
 
@@ -190,7 +178,7 @@ def lines(path: str | Path, skip: Skip | None = None) -> Iterator[tuple[int, str
     A byte that is not UTF-8 and a control character (NUL and such) are errors; where ``skip`` is given it is told of
     them and they are dropped.
     """
-    with open_bytes(path) as stream, damaged_gzip(path):
+    with open_bytes(path) as stream:
         for number, raw in enumerate(stream, start=1):
             if number == 1:
                 raw = raw.removeprefix(_BOM)
@@ -257,7 +245,13 @@ def report(error: FormatError, skip: Skip | None) -> None:
     skip(error)
 
 
-def sha256(path: str | Path) -> str:
-    """The SHA-256 of a file as it lies on disk, in hex."""
-    with open(path, "rb") as stream:
+def sha256(*paths: str | Path) -> str:
+    """The SHA-256 of a file as it lies on disk, in hex; of several files, that of their names and hashes.
+
+    A member of an archive stands for the archive.
+    """
+    files = list(dict.fromkeys(on_disk(path)[0] for path in paths))
+    if len(files) != 1:
+        return hashlib.sha256("".join(f"{file.name} {sha256(file)}\n" for file in files).encode()).hexdigest()
+    with open(files[0], "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
