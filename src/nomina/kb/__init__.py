@@ -2,7 +2,8 @@
 
 One module a format, found through ``FORMATS`` and imported on use. Each has ``sniff(head) -> bool``,
 ``read(path, *, skip=None, **options) -> Iterator[Entity | Retired]`` and, where the file says something of itself,
-``describe(path) -> SourceInfo``.
+``describe(path) -> SourceInfo``. Where a release is several files, ``holds(names) -> bool`` says by their names whether a
+folder or archive is one; ``read`` then takes the folder, the archive, or its main file.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from nomina.errors import FormatError, UsageError
 from nomina.files import head
+from nomina.packed import bare_name, members
 
 FORMATS: dict[str, str] = {
     "obo": "nomina.kb.obo",
@@ -23,11 +25,9 @@ FORMATS: dict[str, str] = {
 
 _FOREIGN = {
     b"SQLite format 3\x00": "is a SQLite file (a built KB?); give the file that it was built from",
-    b"PK\x03\x04": "is a zip archive: unpack it first",
     b"%PDF": "is a PDF",
     b"BZh": "is a bzip2 archive: unpack it first",
     b"\xfd7zXZ": "is an xz archive: unpack it first",
-    b"\x28\xb5\x2f\xfd": "is a zstd archive: unpack it first",
     b"\xff\xfe": "is UTF-16: save it as UTF-8",
     b"\xfe\xff": "is UTF-16: save it as UTF-8",
 }
@@ -46,6 +46,9 @@ def reader_for(path: str | Path, format: str | None = None) -> tuple[str, Any]:
         if format not in FORMATS:
             raise UsageError(f"no format {format!r}; there are: {', '.join(FORMATS)}")
         return format, import_module(FORMATS[format])
+    inside = members(path)
+    if len(inside) > 1 or Path(path).is_dir():
+        return _reader_of_many(path, {bare_name(file) for file in inside})
     start = head(path)
     _refuse(path, start)
     for name, module in FORMATS.items():
@@ -53,6 +56,16 @@ def reader_for(path: str | Path, format: str | None = None) -> tuple[str, Any]:
         if reader.sniff(start):
             return name, reader
     raise FormatError(path, None, f"is like no format that nomina reads ({', '.join(FORMATS)}): see docs/formats")
+
+
+def _reader_of_many(path: str | Path, names: set[str]) -> tuple[str, Any]:
+    for name, module in FORMATS.items():
+        reader = import_module(module)
+        if hasattr(reader, "holds") and reader.holds(names):
+            return name, reader
+    what = "directory" if Path(path).is_dir() else "archive"
+    why = f"is a {what} without the files of a terminology that nomina knows by their names: name the file in it"
+    raise FormatError(path, None, why)
 
 
 def _refuse(path: str | Path, start: bytes) -> None:
