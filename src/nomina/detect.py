@@ -121,8 +121,9 @@ class Detector:
     def _share(self, units: Units, texts: Sequence[str], kept: list[list[Found]]) -> None:
         """Add the discontinuous names of enumerations whose contiguous partner stayed."""
         for name in shared_names(units, texts, self.lexicon):
-            if any(f.spans == (name.partner,) for f in kept[name.text]):
-                kept[name.text].append(Found(name.spans, self._matches(joined(texts[name.text], name.spans))))
+            matches = self._matches(joined(texts[name.text], name.spans))
+            if matches and any(f.spans == (name.partner,) for f in kept[name.text]):
+                kept[name.text].append(Found(name.spans, matches))
 
     def _abbreviated(self, text: str, found: list[Found], longs: Mapping[str, str]) -> list[Found]:
         """With the short forms that the text defines as a KB name, without those that it defines as another thing."""
