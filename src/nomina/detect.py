@@ -132,9 +132,10 @@ class Detector:
         taken = np.zeros(len(text), np.bool_)
         for start, end in (span for f in found for span in f.spans):
             taken[start:end] = True
-        for place, short in places.items():
+        for place, short in reversed(places.items()):
             if not taken[slice(*place)].any() and (matches := self._matches(longs[short])):
                 found.append(Found((place,), matches))
+                taken[slice(*place)] = True
         return found
 
     def _fits(self, found: Found, long: str) -> bool:
