@@ -52,8 +52,6 @@ class DictionaryLinker(Linker):
     def _matches(self, query: Query) -> Sequence[Match]:
         text = query.mention.text
         own = self.lexicon.lookup(text)
-        if "(" not in query.document.text:
-            return own
         defined_here = self._defined(query.document.text)
         other = defined_here.get(normalise(text)) if defined_here else None
         if other is None:
