@@ -53,7 +53,10 @@ def kb() -> None:
 @click.option("--name", help="What the KB calls itself; by default the file's name.")
 @click.option("--types", multiple=True, metavar="TYPE", help="Only concepts of this type; may be repeated.")
 @click.option("--root", multiple=True, metavar="ID", help="Only this concept and all under it; may be repeated.")
-@click.option("--format", metavar="FORMAT", help="obo, jsonl or table, where a look at the file says something else.")
+@click.option(
+    "--format", metavar="FORMAT", help="A name of docs/formats, where a look at the file says something else."
+)
+@click.option("--option", "texts", multiple=True, metavar="KEY=VALUE", help="An option of the format; may be repeated.")
 @click.option("--lenient", is_flag=True, help="Report faults in the source and go on, where else the build stops.")
 @click.option("--split-ids", is_flag=True, help="In an id||name dictionary: ids joined by | or + are several concepts.")
 def build(
@@ -63,18 +66,20 @@ def build(
     types: tuple[str, ...],
     root: tuple[str, ...],
     format: str | None,
+    texts: tuple[str, ...],
     lenient: bool,
     split_ids: bool,
 ) -> None:
     """Build a KB file from the files of a terminology or of your own terms.
 
-    Each SOURCE is OBO, JSON Lines, TSV, CSV or an id||name dictionary, as it is or with .gz. Concepts with the same id
-    in several sources become one.
+    Each SOURCE is a file, folder or archive of a format in docs/formats (OBO, JSON Lines, TSV, UMLS, SNOMED CT, ...),
+    as it is or packed (.gz, .zip, .zst). Concepts with the same id in several sources become one.
     """
     from nomina.kb.build import BuildOptions, build_from_files
+    from nomina.kb.options import Value, parsed
 
     options = BuildOptions(name or output.stem, types, root, lenient)
-    extra = {"split_ids": True} if split_ids else {}
+    extra: dict[str, Value] = {**parsed(texts), **({"split_ids": True} if split_ids else {})}
     try:
         with progress_bar() as progress:
             built = build_from_files(output, sources, options, format=format, progress=progress, **extra)
@@ -133,6 +138,7 @@ def info(file: str) -> None:
         shown = (("title", source.title), ("release", source.release), ("licence", source.licence))
         fields += [(field, value) for field, value in shown if value]
         fields += [("imports", f"{source.imports}, not followed")] if source.imports else []
+        fields += [("options", source.options)] if source.options else []
     fields += [("only under", ", ".join(manifest.root))] if manifest.root else []
     fields += [("only types", ", ".join(manifest.types))] if manifest.types else []
     counts = manifest.counts

@@ -9,14 +9,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from inspect import signature
 from pathlib import Path
 
 from nomina._version import __version__
-from nomina.errors import UsageError
 from nomina.files import sha256
 from nomina.kb import reader_for
 from nomina.kb.finish import finish
+from nomina.kb.options import Value, as_text, fitting
 from nomina.kb.schema import SCHEMA_VERSION, Manifest, SourceInfo
 from nomina.kb.stage import Problems, Progress, Stage, silent, under_construction
 from nomina.kb.store import KnowledgeBase
@@ -63,7 +62,7 @@ def build_from_files(
     *,
     format: str | None = None,
     progress: Progress | None = None,
-    **reader_options: bool | str,
+    **reader_options: Value,
 ) -> KnowledgeBase:
     """Build a KB from the files of terminologies: each sniffed, read, hashed and described in the manifest.
 
@@ -73,7 +72,7 @@ def build_from_files(
         options: see ``BuildOptions``; the name is by default that of the file.
         format: a key of ``FORMATS`` where sniffing is not wanted.
         progress: told how far the build is.
-        **reader_options: what the format's ``read`` takes beside.
+        **reader_options: what the formats' ``read`` take beside; each is passed to the formats that know it.
 
     Raises:
         FormatError: a file that is not what it should be.
@@ -87,7 +86,7 @@ def build_from_files(
 
 
 def open_sources(
-    files: Sequence[str | Path], problems: Problems, format: str | None, reader_options: Mapping[str, bool | str]
+    files: Sequence[str | Path], problems: Problems, format: str | None, reader_options: Mapping[str, Value]
 ) -> tuple[Iterator[Entity | Retired], Callable[[], tuple[SourceInfo, ...]]]:
     """The records of several files as one stream, and what describes the files (slow: it hashes them).
 
@@ -96,19 +95,18 @@ def open_sources(
         UsageError: an unknown format or reader option.
     """
     readers = [(Path(file), *reader_for(file, format)) for file in files]
-    for _, name, reader in readers:
-        if unknown := sorted(set(reader_options) - set(signature(reader.read).parameters)):
-            raise UsageError(f"the format {name} has no option {unknown[0]}")
+    options = fitting({name: reader.read for _, name, reader in readers}, reader_options)
 
     def records() -> Iterator[Entity | Retired]:
-        for file, _, reader in readers:
-            yield from reader.read(file, skip=problems.report if problems.lenient else None, **reader_options)
+        for file, name, reader in readers:
+            yield from reader.read(file, skip=problems.report if problems.lenient else None, **options[name])
 
     def describe() -> tuple[SourceInfo, ...]:
         infos = []
         for file, name, reader in readers:
             info = reader.describe(file) if hasattr(reader, "describe") else SourceInfo(file.name)
-            infos.append(replace(info, format=name, sha256=sha256(file)))
+            digest = info.sha256 or sha256(file)
+            infos.append(replace(info, format=name, sha256=digest, options=as_text(options[name])))
         return tuple(infos)
 
     return records(), describe

@@ -84,7 +84,7 @@ def fingerprint(connection: sqlite3.Connection, normaliser: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """A file that went into a KB: what it is, and what is known of its release and licence."""
+    """A file that went into a KB: what it is, what is known of its release and licence, which reader options it had."""
 
     file: str
     format: str | None = None
@@ -93,6 +93,7 @@ class SourceInfo:
     release: str | None = None
     licence: str | None = None
     imports: int = 0
+    options: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
