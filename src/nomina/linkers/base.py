@@ -23,6 +23,7 @@ NO_ROW = -1
 """Fills the tail of a ranking that has fewer rows than asked for."""
 
 _BATCH = 512
+_DECIMALS = 6
 _SCOPE_ORDER = {scope: i for i, scope in enumerate(SCOPES)}
 
 
@@ -103,7 +104,7 @@ class Linker(ABC):
                 )
 
     def _candidates(self, queries: Sequence[Query], k: int, within: Subset | None) -> list[tuple[Candidate, ...]]:
-        """Rank, and rank deeper those queries whose rows did not yield k distinct concepts."""
+        """Rank, and rank deeper those queries whose rows yielded fewer than k concepts, or where a tie may go on."""
         found: list[tuple[Candidate, ...]] = [()] * len(queries)
         todo = list(range(len(queries)))
         width = k + 2
@@ -112,7 +113,9 @@ class Linker(ABC):
             again = []
             for j, i in enumerate(todo):
                 found[i], distinct = self._concepts(ranking, j, queries[i].mention.text, k, within)
-                if distinct < k and ranking.rows.shape[1] == width and ranking.rows[j, -1] != NO_ROW:
+                if ranking.rows.shape[1] < width or ranking.rows[j, -1] == NO_ROW:
+                    continue
+                if distinct < k or found[i][-1].score == _score(ranking.scores[j, -1]):
                     again.append(i)
             todo, width = again, width * 4
         return found
@@ -132,7 +135,7 @@ class Linker(ABC):
             for owner in self.kb.owners_of(row):
                 if within is not None and not within.entities[owner.number]:
                     continue
-                key = (-score, text not in owner.raws, _SCOPE_ORDER[owner.name.scope])
+                key = (-_score(score), text not in owner.raws, _SCOPE_ORDER[owner.name.scope])
                 if owner.number not in best or key < best[owner.number][0]:
                     best[owner.number] = (key, row, owner, rule)
         ordered = sorted(best.values(), key=lambda item: (item[0], item[2].number))
@@ -159,3 +162,8 @@ class Linker(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_state, (self.kb, self.state())
+
+
+def _score(value: float) -> float:
+    """A score as users see it: without what float32 adds, so that 0.95 reaches a threshold of 0.95."""
+    return round(float(value), _DECIMALS)
