@@ -2,8 +2,8 @@
 
 One module a format, found through ``FORMATS`` and imported on use. Each has ``sniff(head) -> bool``,
 ``read(path, *, skip=None, **options) -> Iterator[Entity | Retired]`` and, where the file says something of itself,
-``describe(path) -> SourceInfo``. Where a release is several files, ``holds(names) -> bool`` says by their names whether a
-folder or archive is one; ``read`` then takes the folder, the archive, or its main file.
+``describe(path) -> SourceInfo``. Where a release is several files, ``holds(names) -> bool`` says by their names whether
+a folder or archive is one; ``read`` then takes the folder, the archive, or its main file.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from nomina.packed import bare_name, members
 
 FORMATS: dict[str, str] = {
     "obo": "nomina.kb.obo",
+    "mesh": "nomina.kb.mesh",
+    "mesh_ascii": "nomina.kb.mesh_ascii",
     "jsonl": "nomina.kb.jsonl",
     "table": "nomina.kb.table",
 }

@@ -1,0 +1,92 @@
+"""XML read a record at a time with the standard library: no entities, no DTD, memory of one record.
+
+A ``DOCTYPE`` that names an outside DTD is passed over and never fetched; one with declarations of its own is refused,
+because that is the only place where a document can define entities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import cast
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
+from xml.parsers.expat import ErrorString
+
+from nomina.errors import FormatError
+from nomina.files import Skip, blocks
+
+_LINE = "nomina:line"  # no name that an attribute in a file can have without its namespace being declared
+_QUOTED = r"\"[^\"]*\"|'[^']*'"
+_MISC = r"(?:\s|<!--(?:(?!-->).)*-->|<\?(?:(?!\?>).)*\?>)*"
+_PROLOG = re.compile(rf"{_MISC}(?:<!DOCTYPE(?:[^\[>\"']|{_QUOTED})*>)?{_MISC}<[\w:]", re.DOTALL)
+
+
+def elements(path: Path, wanted: Collection[str], skip: Skip | None, inner: Collection[str] = ()) -> Iterator[Element]:
+    """Each element of a ``wanted`` tag when it is complete; it is emptied when the next one is asked for.
+
+    Args:
+        path: the file.
+        wanted: tags; an element inside another wanted one comes before it, and is gone from it.
+        skip: told of bytes that do not belong in a text; what is not well-formed stops a lenient reading too.
+        inner: tags of elements whose ``line_of`` is asked for, beside the wanted ones.
+
+    Raises:
+        FormatError: not well-formed, cut off, or with a DTD of its own.
+    """
+    numbered = frozenset((*wanted, *inner))
+    opening = re.compile(rf"<(?={'|'.join(sorted(numbered))})")
+    parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
+    stack: list[Element] = []
+    try:
+        for line, piece in _pieces(path, opening, skip):
+            parser.feed(piece)
+            for event, element in cast("Iterable[tuple[str, Element]]", parser.read_events()):
+                if event == "start":
+                    stack.append(element)
+                    if element.tag in numbered:
+                        element.set(_LINE, str(line))
+                    continue
+                stack.pop()
+                if element.tag in wanted:
+                    yield element
+                    element.clear()
+                    if stack:
+                        stack[-1].remove(element)
+        parser.close()
+    except ParseError as error:
+        why = f"is not well-formed XML ({ErrorString(error.code)}): fetch it again, or mend this place"
+        raise FormatError(path, error.position[0], why) from error
+
+
+def line_of(element: Element) -> int:
+    """The line in which an element of a wanted or inner tag begins."""
+    return int(element.attrib[_LINE])
+
+
+def text_of(element: Element, tag: str) -> str:
+    """The text of a child (``a/b`` for a grandchild) with its white space tidied; empty where there is none."""
+    return " ".join((element.findtext(tag) or "").split())
+
+
+def _pieces(path: Path, opening: re.Pattern[str], skip: Skip | None) -> Iterator[tuple[int, str]]:
+    """The text cut in front of each numbered element, with the line that each piece begins in."""
+    begun = False
+    for line, text in blocks(path, skip):
+        if not begun:
+            _check_prolog(path, text)
+            begun = True
+        start = 0
+        for match in opening.finditer(text):
+            yield line, text[start : match.start()]
+            line += text.count("\n", start, match.start())
+            start = match.start()
+        yield line, text[start:]
+
+
+def _check_prolog(path: Path, text: str) -> None:
+    if _PROLOG.match(text):
+        return
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise FormatError(path, 1, "brings its own DTD, which may hold entities: remove everything in <!DOCTYPE ...>")
+    raise FormatError(path, 1, f"is not XML: expected a first element, found {text.strip()[:40]!r}")
