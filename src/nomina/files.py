@@ -182,7 +182,7 @@ def lines(path: str | Path, skip: Skip | None = None) -> Iterator[tuple[int, str
         for number, raw in enumerate(stream, start=1):
             if number == 1:
                 raw = raw.removeprefix(_BOM)
-            yield number, _decode(path, number, raw.removesuffix(b"\n").removesuffix(b"\r"), skip)
+            yield number, decoded(path, number, raw.removesuffix(b"\n").removesuffix(b"\r"), skip)
 
 
 def blocks(path: str | Path, skip: Skip | None = None, size: int = 1 << 18) -> Iterator[tuple[int, str]]:
@@ -221,10 +221,11 @@ def _block(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> str:
     if not _CONTROL.search(text):
         return text
     parts = enumerate(raw.split(b"\n"), start=number)
-    return "\n".join(_decode(path, line, part, skip) for line, part in parts)
+    return "\n".join(decoded(path, line, part, skip) for line, part in parts)
 
 
-def _decode(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> str:
+def decoded(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> str:
+    """A line as text; what ``lines`` says of bytes that are no text holds here too."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
