@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from nomina.errors import FormatError
 from nomina.files import Skip, head, lines, report
+from nomina.kb.delimited import rows
 from nomina.types import PREFERRED, Entity, Name
 
 COLUMNS = ("id", "name", "synonyms", "definition", "types", "parents")
@@ -55,7 +56,8 @@ def read(path: Path, *, skip: Skip | None = None, split_ids: bool = False) -> It
     if split_ids:
         raise FormatError(path, None, "only the dictionary form 'id||name' has ids to split")
     names = columns or ["id", "name"]
-    for number, fields in _rows(path, delimiter, skip, start=0 if columns is None else 1):
+    found = rows(path, delimiter, delimiter != "\t", skip)
+    for number, fields in islice(found, 0 if columns is None else 1, None):
         try:
             yield _entity(names, fields)
         except ValueError as error:
@@ -73,7 +75,8 @@ def header(path: Path) -> Header:
     if not filled:
         raise FormatError(path, None, "is empty")
     for delimiter in ("\t", ",", ";"):
-        fields = next(csv.reader([filled[0]], delimiter=delimiter, quoting=_quoting(delimiter)), [])
+        quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
+        fields = next(csv.reader([filled[0]], delimiter=delimiter, quoting=quoting), [])
         columns = [field.strip().lstrip("#").strip().casefold() for field in fields]
         columns = [_ALIASES.get(column, column) for column in columns]
         if "id" in columns:
@@ -95,35 +98,6 @@ def _checked(path: Path, columns: list[str]) -> list[str]:
     if "name" not in columns:
         raise FormatError(path, 1, f"the column 'name' is missing: {_EXPECTED}")
     return columns
-
-
-def _quoting(delimiter: str) -> Literal[0, 3]:
-    return csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-
-
-def _rows(path: Path, delimiter: str, skip: Skip | None, start: int) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of each row that is not blank; a quoted field may hold line breaks."""
-    where = 0
-
-    def texts() -> Iterator[str]:
-        nonlocal where
-        for where, text in lines(path, skip):  # noqa: B007 (where is the caller's)
-            yield text + "\n"
-
-    reader = csv.reader(texts(), delimiter=delimiter, quoting=_quoting(delimiter), strict=True)
-    while True:
-        before = where
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            report(FormatError(path, before + 1, f"cannot be split into fields ({error}): is a quote left open?"), skip)
-            continue
-        if fields is None:
-            return
-        if any(fields) and not start:
-            yield before + 1, fields
-        elif any(fields):
-            start -= 1
 
 
 def _entity(columns: list[str], fields: list[str]) -> Entity:
