@@ -176,7 +176,8 @@ class _Counted:
         self._predictions, self.count = predictions, 0
 
     def __iter__(self) -> Iterator[Prediction]:
-        for self.count, prediction in enumerate(self._predictions, start=1):  # noqa: B020
+        for prediction in self._predictions:
+            self.count += 1
             yield prediction
 
 
