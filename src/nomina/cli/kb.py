@@ -24,6 +24,10 @@ _SHOWN_RELATIVES = 20
 MORE: dict[str, str] = {
     "add": "nomina.cli.kb_update:add",
     "retire": "nomina.cli.kb_update:retire",
+    "merge": "nomina.cli.kb_join:merge",
+    "expand": "nomina.cli.kb_join:expand",
+    "subset": "nomina.cli.kb_subset:subset",
+    "diff": "nomina.cli.kb_diff:diff",
 }
 """Sub-commands in modules of their own, imported when called."""
 
@@ -80,11 +84,8 @@ def build(
 
     options = BuildOptions(name or output.stem, types, root, lenient)
     extra: dict[str, Value] = {**parsed(texts), **({"split_ids": True} if split_ids else {})}
-    try:
-        with progress_bar() as progress:
-            built = build_from_files(output, sources, options, format=format, progress=progress, **extra)
-    except KeyboardInterrupt as error:
-        raise UsageError(f"stopped; {output} is as it was before") from error
+    with building(output) as progress:
+        built = build_from_files(output, sources, options, format=format, progress=progress, **extra)
     say_problems(built)
     click.echo(size_of(output, built), err=True)
 
@@ -96,7 +97,17 @@ def size_of(path: Path, built: KnowledgeBase) -> str:
 
 
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Progress | None]:
+def building(output: Path) -> Iterator[Progress | None]:
+    """Show the progress of the block that writes ``output``; Ctrl-C is a user's wish and ends with one line."""
+    try:
+        with _progress_bar() as progress:
+            yield progress
+    except KeyboardInterrupt as error:
+        raise UsageError(f"stopped; {output} is as it was before") from error
+
+
+@contextlib.contextmanager
+def _progress_bar() -> Iterator[Progress | None]:
     """A bar on a terminal's stderr, nothing in a log."""
     if not sys.stderr.isatty():
         yield None
@@ -141,6 +152,7 @@ def info(file: str) -> None:
         fields += [("options", source.options)] if source.options else []
     fields += [("only under", ", ".join(manifest.root))] if manifest.root else []
     fields += [("only types", ", ".join(manifest.types))] if manifest.types else []
+    fields += [("shared names", f"left to one concept (rule {manifest.dedup})")] if manifest.dedup else []
     counts = manifest.counts
     for field in type(counts).__dataclass_fields__:
         fields.append((field.replace("_", " "), f"{getattr(counts, field):,}"))

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from nomina.cli.kb import progress_bar, say_problems, size_of
-from nomina.errors import UsageError
+from nomina.cli.kb import building, say_problems, size_of
 
 
 @click.command()
@@ -25,11 +24,8 @@ def add(kb: str, files: tuple[Path, ...], output: Path, format: str | None, leni
     from nomina.kb.sources import resolve_kb
     from nomina.kb.update import add_files
 
-    try:
-        with progress_bar() as progress:
-            done = add_files(resolve_kb(kb), output, files, format=format, lenient=lenient, progress=progress)
-    except KeyboardInterrupt as error:
-        raise UsageError(f"stopped; {output} is as it was before") from error
+    with building(output) as progress:
+        done = add_files(resolve_kb(kb), output, files, format=format, lenient=lenient, progress=progress)
     say_problems(done.kb)
     click.echo(size_of(output, done.kb), err=True)
     click.echo(f"{done.added:,} concepts added, {done.changed:,} extended, {done.retired:,} retired", err=True)

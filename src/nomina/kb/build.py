@@ -28,13 +28,15 @@ class BuildOptions:
     """What goes into a KB.
 
     ``types``: only concepts of one of these; ``root``: only what lies under one of these ids by ``is_a``, themselves
-    included; ``lenient``: report and go on where the strict build stops.
+    included; ``lenient``: report and go on where the strict build stops; ``dedup``: a rule of ``kb.dedup.RULES`` by
+    which a name that concepts share is left to one of them.
     """
 
     name: str
     types: tuple[str, ...] = ()
     root: tuple[str, ...] = ()
     lenient: bool = False
+    dedup: str | None = None
 
 
 def build(
@@ -125,11 +127,11 @@ def _build(
         stage = Stage(connection, problems)
         stage.fill(records, progress)
         progress("sorting", stage.records)
-        counts, entities, fingerprint = finish(connection, options.root, options.types)
+        counts, entities, fingerprint = finish(connection, options.root, options.types, options.dedup)
         manifest = Manifest(
             options.name, tuple(sources()), NORMALISER_VERSION, SCHEMA_VERSION, __version__, fingerprint, entities,
             options.root, options.types, options.lenient,
-            replace(counts, problems=problems.count), tuple(problems.messages),
+            replace(counts, problems=problems.count), tuple(problems.messages), options.dedup,
         )  # fmt: skip
         _sign(connection, manifest)
         progress("writing", stage.records)

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from nomina.errors import KnowledgeBaseError
+from nomina.kb.dedup import deduplicate
 from nomina.kb.schema import INDEXES, Counts, execute_all, fingerprint, pack, unpack
 from nomina.text import NORMALISER_VERSION
 from nomina.types import PREFERRED
@@ -92,11 +93,14 @@ SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM name), (SELECT count
 """
 
 
-def finish(connection: sqlite3.Connection, root: tuple[str, ...], types: tuple[str, ...]) -> tuple[Counts, int, str]:
+def finish(
+    connection: sqlite3.Connection, root: tuple[str, ...], types: tuple[str, ...], dedup: str | None
+) -> tuple[Counts, int, str]:
     """Fill the KB's tables out of the staged ones; its counts, its number of entities, its fingerprint.
 
     Raises:
         KnowledgeBaseError: an unknown root or type, or nothing to look up.
+        UsageError: an unknown rule.
     """
     execute_all(connection, _CONCEPTS)
     _check_filters(connection, root, types)
@@ -106,7 +110,9 @@ def finish(connection: sqlite3.Connection, root: tuple[str, ...], types: tuple[s
     preferred = connection.execute("SELECT number FROM label WHERE text = ?", (PREFERRED,)).fetchone()
     names = ordered(connection.execute(_NAMES), preferred[0] if preferred else None)
     connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?, ?, ?, ?)", names)
-    execute_all(connection, INDEXES + LINKS)
+    execute_all(connection, INDEXES)
+    deduplicate(connection, dedup)
+    execute_all(connection, LINKS)
     connection.executemany("INSERT INTO retired VALUES (?, ?)", replacements(connection.execute(_RETIRED)))
     counts = Counts(*connection.execute(_COUNTS).fetchone())
     if not counts.rows:

@@ -133,6 +133,7 @@ class Manifest:
     lenient: bool = False
     counts: Counts = field(default_factory=Counts)
     problems: tuple[str, ...] = ()
+    dedup: str | None = None
 
     @property
     def release(self) -> str | None:

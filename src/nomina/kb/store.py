@@ -132,7 +132,8 @@ class KnowledgeBase(Mapping[str, Entity]):
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{self.path} is damaged ({error}): {AGAIN}") from error
 
-    def _rows(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[tuple[Any, ...]]:
+    def select(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """Stream the rows of a query over the tables of ``kb.schema``: for the modules beside this one."""
         return chain.from_iterable(self._batches(query, values))
 
     def _first(self, query: str, *values: str | int) -> tuple[Any, ...] | None:
@@ -155,7 +156,7 @@ class KnowledgeBase(Mapping[str, Entity]):
 
     def _texts(self, column: str, start: int) -> Iterator[str]:
         query = f"SELECT {column} FROM row WHERE number >= ? ORDER BY number"
-        return map(itemgetter(0), self._rows(query, (start,)))
+        return map(itemgetter(0), self.select(query, (start,)))
 
     def surface(self, row: int) -> str:
         """The first raw name of a row.
@@ -184,7 +185,7 @@ class KnowledgeBase(Mapping[str, Entity]):
 
     def _read_owners(self, row: int) -> tuple[Owner, ...]:
         owners = []
-        for number, group in groupby(self._rows(_OWNERS, (row,)), key=itemgetter(0)):
+        for number, group in groupby(self.select(_OWNERS, (row,)), key=itemgetter(0)):
             found = list(group)
             _, id, preferred, text, scope, kind, source = found[0]
             name = Name(text, SCOPES[scope], kind, source)
@@ -205,7 +206,7 @@ class KnowledgeBase(Mapping[str, Entity]):
         if len(self.lineage) == 1:
             return frozenset()
         query = "SELECT number FROM row WHERE NOT EXISTS (SELECT 1 FROM name WHERE name.row = row.number)"
-        return frozenset(number for (number,) in self._rows(query))
+        return frozenset(number for (number,) in self.select(query))
 
     def ancestor_rows(self, fingerprint: str) -> int | None:
         """How many rows the KB had as the version of that fingerprint; None where it is not in the lineage."""
@@ -218,13 +219,13 @@ class KnowledgeBase(Mapping[str, Entity]):
         found = self._first(f"{_ENTITIES} WHERE live AND id = ?", id)
         if found is None:
             raise KeyError(id)
-        return _entity(found, self._rows(f"{_NAMES} WHERE n.entity = ? ORDER BY n.position", (found[0],)))
+        return _entity(found, self.select(f"{_NAMES} WHERE n.entity = ? ORDER BY n.position", (found[0],)))
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and self._number(id) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return (id for (id,) in self._rows("SELECT id FROM entity WHERE live ORDER BY number"))
+        return (id for (id,) in self.select("SELECT id FROM entity WHERE live ORDER BY number"))
 
     def __len__(self) -> int:
         return self.manifest.counts.concepts
@@ -243,9 +244,9 @@ class KnowledgeBase(Mapping[str, Entity]):
 
     def entities(self) -> Iterator[Entity]:
         """All live concepts in order, streamed: two passes side by side instead of a query each."""
-        names = groupby(self._rows(f"{_NAMES} ORDER BY n.entity, n.position"), key=itemgetter(0))
+        names = groupby(self.select(f"{_NAMES} ORDER BY n.entity, n.position"), key=itemgetter(0))
         number, group = next(names, (-1, iter(())))
-        for found in self._rows(f"{_ENTITIES} WHERE live ORDER BY number"):
+        for found in self.select(f"{_ENTITIES} WHERE live ORDER BY number"):
             if found[0] == number:
                 yield _entity(found, group)
                 number, group = next(names, (-1, iter(())))
@@ -283,24 +284,24 @@ class KnowledgeBase(Mapping[str, Entity]):
     def parents(self, id: str) -> tuple[str, ...]:
         """The ``is_a`` parents that are in the KB. An unknown id raises ``KnowledgeBaseError``, here and below."""
         query = "SELECT p.id FROM edge JOIN entity p ON p.number = parent WHERE child = ? ORDER BY parent"
-        return tuple(text for (text,) in self._rows(query, (self._known(id),)))
+        return tuple(text for (text,) in self.select(query, (self._known(id),)))
 
     def children(self, id: str) -> tuple[str, ...]:
         """The concepts whose parent this is."""
         query = "SELECT c.id FROM edge JOIN entity c ON c.number = child WHERE parent = ? ORDER BY child"
-        return tuple(text for (text,) in self._rows(query, (self._known(id),)))
+        return tuple(text for (text,) in self.select(query, (self._known(id),)))
 
     def descendants(self, id: str) -> tuple[str, ...]:
         """The concept itself and all under it, in the order of the source; a cycle does no harm."""
         self._known(id)
         query = f"{_UNDER} SELECT id FROM entity WHERE live AND number IN (SELECT number FROM under) ORDER BY number"
-        return tuple(text for (text,) in self._rows(query, {"under": pack((id,))}))
+        return tuple(text for (text,) in self.select(query, {"under": pack((id,))}))
 
     def types(self) -> dict[str, int]:
         """How many concepts have each type."""
         query = """SELECT text, n FROM (SELECT type, count(*) AS n FROM entity_type GROUP BY type)
             JOIN label ON number = type ORDER BY text"""
-        return dict(self._rows(query))
+        return dict(self.select(query))
 
     def subset(self, under: Iterable[str] = (), types: Iterable[str] = ()) -> Subset:
         """The rows and entities that lie under any of these ids (themselves included) and are of any of these types.
@@ -328,7 +329,7 @@ class KnowledgeBase(Mapping[str, Entity]):
     def _numbers(self, query: str, values: Mapping[str, Any]) -> NDArray[np.int64]:
         import numpy as np
 
-        return np.fromiter((number for (number,) in self._rows(query, values)), np.int64)
+        return np.fromiter((number for (number,) in self.select(query, values)), np.int64)
 
     def _known(self, id: str) -> int:
         number = self._number(id)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from nomina._version import __version__
 from nomina.errors import KnowledgeBaseError
 from nomina.kb.build import open_sources
+from nomina.kb.dedup import deduplicate
 from nomina.kb.finish import LINKS, merged, ordered, replacements
 from nomina.kb.schema import Counts, Manifest, SourceInfo, execute_all, fingerprint
 from nomina.kb.stage import Problems, Progress, Stage, silent, under_construction
@@ -114,15 +115,27 @@ def add(
     lenient: bool = False,
     sources: Sequence[SourceInfo] = (),
     progress: Progress | None = None,
+    name: str | None = None,
+    dedup: str | None = None,
 ) -> Update:
     """Write a version of ``base`` with these records too. A concept that is there gains their names and all else.
 
     The old file stays whole; ``path`` may be the old file itself.
 
+    Args:
+        base: the old version.
+        path: where the new one goes.
+        records: what is added.
+        lenient: report and go on where a strict update stops.
+        sources: where the records come from, for the manifest.
+        progress: told how far it is.
+        name: where given, the new one calls itself so, and no longer that it is a part of its source.
+        dedup: see ``BuildOptions``; by default, as in the old version.
+
     Raises:
         KnowledgeBaseError: nothing new in the records, no name left, or a place that cannot be written.
     """
-    return _update(base, path, records, Problems(lenient), lambda: sources, progress)
+    return _update(base, path, records, Problems(lenient), lambda: sources, progress, name, dedup)
 
 
 def add_files(
@@ -168,7 +181,12 @@ def _update(
     problems: Problems,
     sources: Callable[[], Sequence[SourceInfo]],
     progress: Progress | None,
+    name: str | None = None,
+    dedup: str | None = None,
 ) -> Update:
+    old = base.manifest
+    old = replace(old, name=name, root=(), types=()) if name else old
+    old = replace(old, dedup=dedup or old.dedup)
     progress = progress or silent
     with under_construction(Path(path), base.path) as connection:
         _check(connection, base)
@@ -176,12 +194,12 @@ def _update(
         stage.fill(records, progress)
         progress("sorting", stage.records)
         dangling = connection.execute(_DANGLING).fetchone()[0]
-        _apply(connection)
+        _apply(connection, old.dedup)
         added, changed, retired = connection.execute(
             "SELECT (SELECT count(*) FROM concept WHERE NOT old), (SELECT count(*) FROM concept WHERE old),"
             " (SELECT count(*) FROM gone)"
         ).fetchone()
-        manifest = _manifest(connection, base.manifest, dangling, problems, sources())
+        manifest = _manifest(connection, old, dangling, problems, sources())
         if manifest.fingerprint == base.fingerprint:
             raise KnowledgeBaseError(f"nothing new for {base.path}: it has all of that already")
         _sign(connection, manifest)
@@ -195,7 +213,7 @@ def _check(connection: sqlite3.Connection, base: KnowledgeBase) -> None:
         raise KnowledgeBaseError(f"{base.path} was replaced by another build while it was in use: open it again")
 
 
-def _apply(connection: sqlite3.Connection) -> None:
+def _apply(connection: sqlite3.Connection, dedup: str | None) -> None:
     """Move what is staged into the KB's tables."""
     execute_all(connection, _CONCEPTS + _ROWS + _CONTENT)
     records = connection.execute(
@@ -203,15 +221,16 @@ def _apply(connection: sqlite3.Connection) -> None:
     )
     connection.executemany("REPLACE INTO entity VALUES (?, ?, 1, ?, ?, ?, ?, ?)", merged(records))
     preferred = connection.execute("SELECT number FROM label WHERE text = ?", (PREFERRED,)).fetchone()
-    names = connection.execute(
+    all_names = connection.execute(
         "SELECT number, row, raw, surface, scope, kind, source FROM all_names ORDER BY number, new, seq"
     )
     connection.executemany(
-        "INSERT INTO name VALUES (?, ?, ?, ?, ?, ?, ?)", ordered(names, preferred[0] if preferred else None)
+        "INSERT INTO name VALUES (?, ?, ?, ?, ?, ?, ?)", ordered(all_names, preferred[0] if preferred else None)
     )
     execute_all(connection, _RETIRED)
     pairs = connection.execute("SELECT id, replaced_by FROM pair ORDER BY id")
     connection.executemany("REPLACE INTO retired VALUES (?, ?)", replacements(pairs))
+    deduplicate(connection, dedup)
     execute_all(connection, "DELETE FROM edge;\nDELETE FROM entity_type;" + LINKS)
 
 

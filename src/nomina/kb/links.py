@@ -1,0 +1,111 @@
+"""Which concept of one KB is which of another: by the same id, or by an xref of either that names the other."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from typing import Literal
+
+from nomina.kb.schema import execute_all, unpack
+from nomina.kb.store import KnowledgeBase
+from nomina.kb.xrefs import canonical
+
+By = Literal["id", "xref"]
+
+_KEYS = "SELECT number, id, retired_ids, xrefs FROM entity WHERE live ORDER BY number"
+_SCRATCH = """
+CREATE TABLE concept (side INTEGER NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (side, number))
+    WITHOUT ROWID;
+CREATE TABLE key (side INTEGER NOT NULL, number INTEGER NOT NULL, trust INTEGER NOT NULL, text TEXT NOT NULL)
+"""
+_LINK = """
+CREATE INDEX key_text ON key (text, side);
+CREATE TABLE link AS
+    SELECT t.number AS target, s.number AS source, max(t.trust + s.trust) AS trust FROM key t JOIN key s
+    ON s.text = t.text WHERE t.side = 0 AND s.side = 1 AND max(t.trust, s.trust) > 0 GROUP BY t.number, s.number;
+CREATE TABLE same AS SELECT target, source FROM link WHERE trust = 4;
+DELETE FROM link WHERE trust < 4
+    AND (target IN (SELECT target FROM same) OR source IN (SELECT source FROM same))
+"""
+_ONE_TO_ONE = """
+CREATE TABLE one_target AS SELECT target FROM link GROUP BY target HAVING count(*) = 1;
+CREATE TABLE one_source AS SELECT source FROM link GROUP BY source HAVING count(*) = 1;
+CREATE TABLE ambiguous AS SELECT DISTINCT source FROM link WHERE target NOT IN (SELECT target FROM one_target)
+    OR source NOT IN (SELECT source FROM one_source);
+DELETE FROM link WHERE source IN (SELECT source FROM ambiguous)
+"""
+_PAIR = """
+CREATE TABLE pair AS SELECT t.id AS target, s.id AS source FROM link
+    JOIN concept t ON t.side = 0 AND t.number = link.target JOIN concept s ON s.side = 1 AND s.number = link.source
+    ORDER BY link.target, link.source;
+CREATE INDEX pair_source ON pair (source)
+"""
+_OWN, _RETIRED, _XREF = 2, 1, 0  # trust in a key: two live ids that are the same overrule every other link
+
+
+class Links:
+    """Pairs of concepts that are the same; held in a temporary file, not in memory. Made by ``links``.
+
+    Attributes:
+        count: how many pairs there are.
+        ambiguous: how many concepts of the source were left out, because the link is not one to one.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, ambiguous: int) -> None:
+        self._connection, self.ambiguous = connection, ambiguous
+        self.count: int = connection.execute("SELECT count(*) FROM pair").fetchone()[0]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Ids of the target and of the source, in the order of the target."""
+        return iter(self._connection.execute("SELECT target, source FROM pair ORDER BY rowid"))
+
+    def target_of(self, id: str) -> str | None:
+        """The target's concept that is this one of the source."""
+        found = self._connection.execute("SELECT target FROM pair WHERE source = ?", (id,)).fetchone()
+        return found[0] if found else None
+
+
+@contextlib.contextmanager
+def links(target: KnowledgeBase, source: KnowledgeBase, by: By, many: bool = False) -> Iterator[Links]:
+    """The links between two KBs while the block runs.
+
+    Ids are compared as ``xrefs.canonical`` writes them. By ``id``, concepts are the same that have the same id. By
+    ``xref``, so are those of which one has an xref (or a retired id) that is the other's id (or retired id); two that
+    only point at a common third are not.
+
+    Args:
+        target: one KB.
+        source: the other.
+        by: see above.
+        many: keep the links of a concept that has several; otherwise only one-to-one links are kept.
+    """
+    connection = sqlite3.connect("", isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("BEGIN")
+        execute_all(connection, _SCRATCH)
+        for side, kb in enumerate((target, source)):
+            _fill(connection, side, kb, by)
+        execute_all(connection, _LINK)
+        ambiguous = 0
+        if not many:
+            execute_all(connection, _ONE_TO_ONE)
+            ambiguous = connection.execute("SELECT count(*) FROM ambiguous").fetchone()[0]
+        execute_all(connection, _PAIR)
+        yield Links(connection, ambiguous)
+    finally:
+        connection.close()
+
+
+def _fill(connection: sqlite3.Connection, side: int, kb: KnowledgeBase, by: By) -> None:
+    def keys() -> Iterator[tuple[int, int, int, str]]:
+        for number, id, retired, xrefs in kb.select(_KEYS):
+            yield side, number, _OWN, canonical(id)
+            if by == "xref":
+                yield from ((side, number, _RETIRED, canonical(other)) for other in unpack(retired))
+                yield from ((side, number, _XREF, canonical(other)) for other in unpack(xrefs))
+
+    connection.executemany("INSERT INTO key VALUES (?, ?, ?, ?)", keys())
+    concepts = ((side, number, id) for number, id, _, _ in kb.select(_KEYS))
+    connection.executemany("INSERT INTO concept VALUES (?, ?, ?)", concepts)
