@@ -172,7 +172,6 @@ def test_k_and_threshold(nomina):
         assert (record["candidates"][0]["score"], record["abstained"]) == (0.95, abstained)
 
 
-@pytest.mark.xfail(strict=True, reason="engine: a score of 0.95 is float32, a little less than the 0.95 that is shown")
 def test_a_score_reaches_the_threshold_that_is_the_same(nomina):
     write(m_tsv="ataxias")
     record = json.loads(nomina("--mentions", "m.tsv", "--threshold", "0.95")[1])
