@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
+import shutil
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +28,8 @@ class Case(NamedTuple):
     ``line`` is that of the fault once ``broken`` stands at the end, before ``closing``. ``word`` is the first name.
     ``duplicate`` gives the first concept the name "Illness"; None where a second record of an id is no fault: then
     ``joined`` is a concept that has several, with all its names. ``under`` and ``parents`` show what becomes of a
-    hierarchy, cyclic and with ``missing`` parents where the format can say so.
+    hierarchy, cyclic and with ``missing`` parents where the format can say so. ``folder`` holds all files of a release
+    that has several; ``cut`` is how many bytes at the end make the rest a faulty file.
     """
 
     file: str
@@ -44,6 +48,10 @@ class Case(NamedTuple):
     parents: tuple[str, tuple[str, ...]] = ("T:2", ("T:1", "T:404"))
     missing: int = 1
     joined: tuple[str, tuple[str, ...]] | None = None
+    merged: int = 1
+    folder: str | None = None
+    options: Mapping[str, bool | str] = MappingProxyType({})
+    cut: int = 8
 
 
 CASES = {
@@ -130,6 +138,22 @@ CASES = {
         parents=("T:2", ("T:1", "T:3")),
         missing=0,
     ),
+    "rrf": Case(
+        "rrf/MRCONSO.RRF",
+        9,
+        Entity("C0000001", (Name("Disease", kind="preferred", source="MSH"),), types=("T047",)),
+        Retired("C0000022"),
+        b"C0000007|ENG|P|L71|PF|S71|Y|A0000071||||NCI|PT|C7|no quotes|0|N|\n",
+        18,
+        b"C0000001|ENG|S|L12|PF|S12|Y|A0000011||||NCI|PT|C1|Illness|0|N||\n",
+        {"C0000020": "C0000002", "C0000021": None, "C0000022": None},
+        ids=frozenset(f"C000000{digit}" for digit in range(1, 7)),
+        under={"C0000003": ("C0000003", "C0000004"), "C0000001": ("C0000001", "C0000002")},
+        parents=("C0000002", ("C0000001", "C0000404")),
+        merged=0,
+        folder="rrf",
+        options={"parents": True},
+    ),
 }
 
 every_case = pytest.mark.parametrize("name", list(CASES))
@@ -141,13 +165,26 @@ def records(path: Path, faults: list[FormatError] | None = None) -> list[Entity 
 
 
 @pytest.fixture
-def write(tmp_path: Path):
-    def written(data: bytes, name: str = "source") -> Path:
-        path = tmp_path / name
+def write(request: pytest.FixtureRequest, tmp_path: Path):
+    """Write the case's main file anew, the other files of its folder beside it; without a case, just a file."""
+    case = CASES.get(request.node.callspec.params.get("name"))
+
+    def written(data: bytes) -> Path:
+        path = tmp_path / "source"
+        if case and case.folder:
+            shutil.copytree(DATA / case.folder, path, dirs_exist_ok=True)
+            path = path / Path(case.file).relative_to(case.folder)
         path.write_bytes(data)
         return path
 
     return written
+
+
+def zipped(data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("folder/member", data)
+    return packed.getvalue()
 
 
 def tiny(name: str, addition: bytes = b"") -> bytes:
@@ -177,6 +214,7 @@ def test_is_found_by_its_first_bytes_and_reads_count_first_last(name: str) -> No
     "change",
     [
         pytest.param(lambda data: gzip.compress(data, mtime=0), id="gz"),
+        pytest.param(zipped, id="zip"),
         pytest.param(lambda data: b"\xef\xbb\xbf" + data, id="bom"),
         pytest.param(lambda data: gzip.compress(b"\xef\xbb\xbf" + data, mtime=0), id="gz-bom"),
         pytest.param(lambda data: data.replace(b"\n", b"\r\n"), id="crlf"),
@@ -235,6 +273,14 @@ def test_a_file_cut_off_in_the_middle_of_gzip_is_refused_even_when_lenient(name:
 
 
 @every_case
+def test_a_file_cut_off_in_its_last_record_is_refused(name: str, write) -> None:
+    path = write(tiny(name).rstrip()[: -CASES[name].cut])
+    with pytest.raises(FormatError) as caught:
+        records(path)
+    assert caught.value.line is not None
+
+
+@every_case
 def test_a_second_record_of_an_id(name: str, write, tmp_path: Path) -> None:
     case = CASES[name]
     if case.duplicate is None:
@@ -248,13 +294,13 @@ def test_a_second_record_of_an_id(name: str, write, tmp_path: Path) -> None:
         records(path)
     kb = build_from_files(tmp_path / "a.kb", [path], BuildOptions("a", lenient=True))
     assert [name.text for name in kb[case.first.id].names] == [*(name.text for name in case.first.names), "Illness"]
-    assert (kb.manifest.counts.merged, kb.manifest.counts.problems) == (1, 1)
+    assert (kb.manifest.counts.merged, kb.manifest.counts.problems) == (case.merged, 1)
 
 
 @every_case
 def test_builds_with_a_cycle_a_missing_parent_and_retired_ids(name: str, tmp_path: Path) -> None:
     case = CASES[name]
-    kb = build_from_files(tmp_path / "a.kb", [DATA / case.file])
+    kb = build_from_files(tmp_path / "a.kb", [DATA / case.file], **case.options)
     assert set(kb) == case.ids
     assert {id: kb.descendants(id) for id in case.under} == case.under
     child, parents = case.parents
@@ -285,5 +331,5 @@ def test_missing_file_folder_and_unknown_format(tmp_path: Path) -> None:
         reader_for(tmp_path / "no")
     with pytest.raises(FormatError, match="directory"):
         reader_for(tmp_path)
-    with pytest.raises(UsageError, match=r"obo, .*jsonl, table"):
+    with pytest.raises(UsageError, match=r"obo, .*jsonl, .*table"):
         reader_for(tmp_path, "no such")

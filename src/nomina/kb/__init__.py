@@ -21,6 +21,7 @@ FORMATS: dict[str, str] = {
     "mesh": "nomina.kb.mesh",
     "mesh_ascii": "nomina.kb.mesh_ascii",
     "jsonl": "nomina.kb.jsonl",
+    "rrf": "nomina.kb.rrf",
     "table": "nomina.kb.table",
 }
 """Format name -> module, in the order in which they are asked whether a file is theirs."""
