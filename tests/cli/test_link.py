@@ -369,6 +369,14 @@ def test_a_damaged_kb_is_one_line(nomina, kb, place):
     assert "damaged.kb" in err
 
 
+def test_a_closed_standard_output(kb, tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.txt").write_text("ataxia", encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        assert main(["link", str(tmp_path / "a.txt"), "--kb", str(kb.path)]) == 2
+    assert capsys.readouterr().err == "nomina: standard output is closed: name a file with -o\n"
+
+
 # Real processes
 
 

@@ -23,6 +23,13 @@ _STDIO = Path("-")
 _SECONDS_BEFORE_PROGRESS = 2
 _CANDIDATES = 5
 
+_EXAMPLES = """\b
+Examples:
+  nomina link note.txt
+  nomina link notes/ --under HP:0000924 -o skeletal.jsonl
+  nomina link --mentions terms.tsv --kb my.kb --linker tfidf --format tsv
+"""
+
 Format = Literal["table", "jsonl", "tsv"]
 
 
@@ -33,7 +40,7 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
     return value
 
 
-@click.command()
+@click.command(epilog=_EXAMPLES)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--mentions", metavar="FILE", type=click.Path(path_type=Path), help="A list of mentions, one a line.")
 @click.option("--kb", default="hpo", metavar="NAME|FILE", show_default=True, help="The knowledge base.")
@@ -64,15 +71,10 @@ def link(
     format: Format | None,
     output: Path | None,
 ) -> None:
-    r"""Find the mentions of texts and link each to the concepts of a knowledge base.
+    """Find the mentions of texts and link each to the concepts of a knowledge base.
 
     FILES are texts, .jsonl files with a document a line, folders of both, or - for standard input, which is read where
     none is named. All of it is UTF-8, as it is or with .gz.
-
-    \b
-    nomina link note.txt
-    nomina link notes/ --linker tfidf --under HP:0000924 -o skeletal.jsonl
-    nomina link --mentions terms.tsv --kb my.kb --format tsv
     """
     from nomina.documents import read
     from nomina.pipeline import load
@@ -139,6 +141,8 @@ def _check_output(output: Path | None, sources: list[Source]) -> None:
 def _usual_format(output: Path | None) -> Format:
     if output is not None:
         return "tsv" if output.suffix == ".tsv" else "jsonl"
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: name a file with -o")
     return "table" if sys.stdout.isatty() else "jsonl"
 
 
