@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,9 @@ class Detector:
         self._matches = lru_cache(maxsize=1 << 16)(self._named)
         self._parents = lru_cache(maxsize=1 << 16)(lexicon.kb.parents)
         self._ancestors = lru_cache(maxsize=1 << 16)(self._read_ancestors)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Detector, (self.lexicon, self.overlaps, self.rows, self.abbreviations)
 
     def mentions(self, documents: Iterable[Document]) -> Iterator[Document]:
         """The documents with the mentions found in them, in order of their start, in place of any they had."""

@@ -17,7 +17,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,6 +211,9 @@ class Lexicon:
             return len(arrays) == len(Table._fields) and len(arrays[0]) == len(arrays[1]) >= len(kb.names)
 
         return cls(kb, Table(*cached("lexicon", f"{kb.fingerprint}.{LEXICON_VERSION}.table", make, whole)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Lexicon.open, (self.kb,)
 
     def lookup(self, text: str) -> tuple[Match, ...]:
         """The KB names that ``text`` is a variant of, most trusted first, then by row."""
