@@ -30,6 +30,10 @@ def sleep():
     time.sleep(60)
 
 @click.command()
+def inside():
+    exec("raise KeyboardInterrupt")
+
+@click.command()
 def parrot():
     for line in sys.stdin:
         print(line, end="")
@@ -38,7 +42,8 @@ def parrot():
 def surrogate():
     print("a\\udcffb")
 
-cli.COMMANDS = {name: cli.Command(f"__main__:{name}", "made") for name in ("flood", "sleep", "parrot", "surrogate")}
+names = "flood", "sleep", "inside", "parrot", "surrogate"
+cli.COMMANDS = {name: cli.Command(f"__main__:{name}", "made") for name in names}
 sys.exit(cli.main())
 """
 
@@ -179,6 +184,11 @@ def test_ctrl_c_from_the_keyboard(made):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (130, "", "nomina: stopped\n")
+
+
+def test_an_interrupt_inside_exec_is_an_exit_code_too(made, tmp_path):
+    done = subprocess.run([sys.executable, "-m", "made", "inside"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "nomina: stopped\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")

@@ -67,6 +67,9 @@ class _LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
+            # An interrupt inside exec() (which makes dataclasses) is remembered by CPython, and `python -m nomina`
+            # would be killed by SIGINT at its end in place of our exit code; the next exec() makes it forget.
+            exec("")
             return _complain("stopped", INTERRUPTED)
         except BrokenPipeError:
             return _pipe_closed()
