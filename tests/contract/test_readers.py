@@ -154,6 +154,18 @@ CASES = {
         folder="rrf",
         options={"parents": True},
     ),
+    "columns": Case(
+        "CTD_diseases.tsv",
+        4,
+        Entity("T:1", (Name("Malady", kind="preferred"),)),
+        Entity("T:4", (Name("And round", kind="preferred"),), parents=("T:3",)),
+        b"Short\tT:7\t\t\n",
+        14,
+        None,
+        {"OMIM:100": "T:2", "DO:DOID:114": None},
+        word=b"Malady",
+        joined=("T:2", ("Heart disease", "Heart diseases", "bad heart")),
+    ),
 }
 
 every_case = pytest.mark.parametrize("name", list(CASES))

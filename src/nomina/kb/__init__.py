@@ -20,6 +20,7 @@ FORMATS: dict[str, str] = {
     "obo": "nomina.kb.obo",
     "mesh": "nomina.kb.mesh",
     "mesh_ascii": "nomina.kb.mesh_ascii",
+    "columns": "nomina.kb.columns",
     "jsonl": "nomina.kb.jsonl",
     "rrf": "nomina.kb.rrf",
     "table": "nomina.kb.table",

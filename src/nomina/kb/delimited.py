@@ -26,13 +26,17 @@ def rows(
     Raises:
         FormatError: as ``skip`` would be told (strict reading only).
     """
-    if not quoted:
-        end = delimiter.rstrip() if len(delimiter) > 1 else ""
-        for number, text in lines(path, skip):
-            fields = text.removesuffix(end).split(delimiter)
-            if number > after and any(fields):
-                yield number, fields
+    if quoted:
+        yield from _quoted(path, delimiter, skip, after)
         return
+    end = delimiter.rstrip() if len(delimiter) > 1 else ""
+    for number, text in lines(path, skip):
+        fields = text.removesuffix(end).split(delimiter)
+        if number > after and any(fields):
+            yield number, fields
+
+
+def _quoted(path: Path, delimiter: str, skip: Skip | None, after: int) -> Iterator[tuple[int, list[str]]]:
     where = 0
 
     def texts() -> Iterator[str]:
@@ -45,11 +49,11 @@ def rows(
     while True:
         before = max(where, after)
         try:
-            fields = next(reader, None)
+            fields = next(reader)
+        except StopIteration:
+            return
         except csv.Error as error:
             report(FormatError(path, before + 1, f"cannot be split into fields ({error}): is a quote left open?"), skip)
             continue
-        if fields is None:
-            return
         if any(fields):
             yield before + 1, fields

@@ -75,8 +75,8 @@ def header(path: Path) -> Header:
     if not filled:
         raise FormatError(path, None, "is empty")
     for delimiter in ("\t", ",", ";"):
-        quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-        fields = next(csv.reader([filled[0]], delimiter=delimiter, quoting=quoting), [])
+        reader = csv.reader([filled[0]], delimiter=delimiter)
+        fields = filled[0].split("\t") if delimiter == "\t" else next(reader, [])
         columns = [field.strip().lstrip("#").strip().casefold() for field in fields]
         columns = [_ALIASES.get(column, column) for column in columns]
         if "id" in columns:
