@@ -166,6 +166,20 @@ CASES = {
         word=b"Malady",
         joined=("T:2", ("Heart disease", "Heart diseases", "bad heart")),
     ),
+    "medic": Case(
+        "medic.txt",
+        3,
+        Entity("T:1", (Name("Disease", kind="preferred"),)),
+        Entity("T:3", (Name("Round", kind="preferred"),)),
+        b"T:7|Short\n",
+        4,
+        b"T:1||Illness\n",
+        {"T:20": "T:2", "100100": "T:2"},
+        ids=frozenset({"T:1", "T:2", "T:3"}),
+        under={"T:1": ("T:1",)},
+        parents=("T:2", ()),
+        missing=0,
+    ),
 }
 
 every_case = pytest.mark.parametrize("name", list(CASES))

@@ -21,6 +21,7 @@ FORMATS: dict[str, str] = {
     "mesh": "nomina.kb.mesh",
     "mesh_ascii": "nomina.kb.mesh_ascii",
     "columns": "nomina.kb.columns",
+    "medic": "nomina.kb.medic",
     "jsonl": "nomina.kb.jsonl",
     "rrf": "nomina.kb.rrf",
     "table": "nomina.kb.table",
