@@ -22,8 +22,13 @@ FORMATS: dict[str, str] = {
     "mesh_ascii": "nomina.kb.mesh_ascii",
     "columns": "nomina.kb.columns",
     "medic": "nomina.kb.medic",
+    "obograph": "nomina.kb.obograph",
+    "indra_json": "nomina.kb.indra_json",
+    "cellxgene": "nomina.kb.cellxgene",
+    "genbioel": "nomina.kb.genbioel",
     "jsonl": "nomina.kb.jsonl",
     "rrf": "nomina.kb.rrf",
+    "rf2": "nomina.kb.rf2",
     "table": "nomina.kb.table",
 }
 """Format name -> module, in the order in which they are asked whether a file is theirs."""

@@ -16,7 +16,6 @@ from nomina.files import Skip, decoded, lines, report, sha256
 from nomina.kb import st21pv
 from nomina.kb.rrf_files import (
     COLUMNS,
-    Beside,
     Release,
     Row,
     by_concept,
@@ -30,7 +29,7 @@ from nomina.kb.rrf_links import Links
 from nomina.kb.rrf_names import AUI, SAB, STR, Wanted, definition
 from nomina.kb.rrf_names import xrefs as xrefs_of
 from nomina.kb.schema import SourceInfo
-from nomina.kb.scratch import scratch
+from nomina.kb.scratch import Beside, scratch
 from nomina.types import Entity, Name, Retired
 
 _ROW = re.compile(rb"[^|\s]+\|[A-Z]{3}\|(?:[^|\r\n]*\|){14}[A-Z]?\|[0-9]*\|\r?(?:\n|$)")

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from nomina.errors import FormatError
 from nomina.files import Skip, lines, open_bytes, report
 from nomina.kb.scratch import scratch
 from nomina.packed import bare_name, members
 
-T = TypeVar("T")
 Row = tuple[int, list[str]]
 """Line number and fields."""
 
@@ -142,17 +141,3 @@ def _sorted(found: Iterable[Row]) -> Iterator[Row]:
         )
         for number, text in database.execute("SELECT number, text FROM line ORDER BY length, concept, number"):
             yield number, text.split("|")
-
-
-class Beside(Generic[T]):
-    """Values by concept in the order of ``in_order``, asked for in that order."""
-
-    def __init__(self, groups: Iterator[tuple[str, list[T]]]) -> None:
-        self._groups, self._next = groups, next(groups, None)
-
-    def at(self, concept: str) -> list[T]:
-        """The values of a concept; none where it has none."""
-        place = len(concept), concept
-        while self._next is not None and (len(self._next[0]), self._next[0]) < place:
-            self._next = next(self._groups, None)
-        return self._next[1] if self._next is not None and self._next[0] == concept else []

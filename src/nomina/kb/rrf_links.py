@@ -43,13 +43,16 @@ class Links:
         Raises:
             FormatError: a wanted row with a fault, or a file that is cut off.
         """
-        marks = [b"|tradename_of|", b"|has_tradename|"] if tradenames else []
+        marks = [b"tradename"] if tradenames else []
         marks += [b"|PAR|", b"|inverse_isa|"] if parents else []
         found: dict[str, list[tuple[str, str]]] = {"parent": [], "brand": []}
         raw, number = b"", 0
         with open_bytes(path) as stream:
             for number, raw in enumerate(stream, start=1):
-                if not any(mark in raw for mark in marks):
+                for mark in marks:
+                    if mark in raw:
+                        break
+                else:
                     continue
                 line = decoded(path, number, raw.rstrip(b"\r\n"), skip)
                 fields = split(path, number, line, COLUMNS["REL"], skip)
