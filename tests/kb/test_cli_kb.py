@@ -161,7 +161,8 @@ def test_lenient_says_what_it_dropped(nomina, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["show", "{tmp}/no.kb"], "no KB at {tmp}/no.kb"),
-        (["info", "mesh"], "no KB file 'mesh', and no KB of that name; by name there is: hpo"),
+        (["info", "mash"], "no KB file 'mash', and no KB of that name; by name there can be: hpo, mesh"),
+        (["info", "unii"], "the KB 'unii' is not here yet: nomina kb get unii"),
         (["show", "{tiny}", "xyz"], "tiny has no concept with the id or name 'xyz'"),
         (["show", "{data}/tiny.obo"], "{data}/tiny.obo is not a KB: build one from it"),
         (["build", "{tmp}/no.obo", "-o", "{tmp}/a.kb"], "{tmp}/no.obo: cannot be read (No such file or directory)"),

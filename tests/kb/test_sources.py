@@ -155,8 +155,8 @@ def test_names_and_paths(hpo: KnowledgeBase, made, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     kb.path.rename("hpo")
     assert sources.resolve_kb("./hpo") == sources.resolve_kb(Path("hpo")) == kb
-    with pytest.raises(KnowledgeBaseError, match="no KB file 'mesh', and no KB of that name; by name there is: hpo"):
-        sources.resolve_kb("mesh")
+    with pytest.raises(KnowledgeBaseError, match=r"no KB file 'mash', .* by name there can be: hpo, "):
+        sources.resolve_kb("mash")
     with pytest.raises(KnowledgeBaseError, match="no KB at "):
         sources.resolve_kb("mesh.kb")
 

