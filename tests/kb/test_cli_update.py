@@ -41,6 +41,15 @@ def test_add_then_retire(nomina, heart: KnowledgeBase, extra: Path, tmp_path: Pa
     assert "versions        3\n" in nomina("kb", "info", third)[1]
 
 
+def test_options_of_the_format(nomina, heart: KnowledgeBase, tmp_path: Path) -> None:
+    words, path = tmp_path / "words.txt", tmp_path / "2.kb"
+    words.write_text("T:8|T:2||both\n", encoding="utf-8")
+    assert nomina("kb", "add", heart.path, words, "-o", path, "--option", "split-ids=yes")[0] == 0
+    assert KnowledgeBase.open(path).owners(6) == ("T:2", "T:8")
+    code, _, said = nomina("kb", "add", heart.path, words, "-o", path, "--option", "split=yes")
+    assert (code, said.count("\n")) == (2, 1)
+
+
 def test_lenient_says_what_it_dropped(nomina, heart: KnowledgeBase, extra: Path, tmp_path: Path) -> None:
     extra.write_bytes(extra.read_bytes() + b"T:8\n")
     path = tmp_path / "2.kb"

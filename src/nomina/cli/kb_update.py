@@ -14,18 +14,23 @@ from nomina.cli.kb import building, say_problems, size_of
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The KB file to write.")
 @click.option("--format", metavar="FORMAT", help="As in `kb build`.")
+@click.option("--option", "texts", multiple=True, metavar="KEY=VALUE", help="As in `kb build`.")
 @click.option("--lenient", is_flag=True, help="Report faults in the files and go on, where else the command stops.")
-def add(kb: str, files: tuple[Path, ...], output: Path, format: str | None, lenient: bool) -> None:
+def add(
+    kb: str, files: tuple[Path, ...], output: Path, format: str | None, texts: tuple[str, ...], lenient: bool
+) -> None:
     """Add the concepts and names of FILES to KB, as a new version that keeps all numbers.
 
     KB is a KB file or a name such as hpo; FILES are what `kb build` takes. A concept whose id is there gains the names;
     ids that FILES call obsolete or merged are retired.
     """
+    from nomina.kb.options import parsed
     from nomina.kb.sources import resolve_kb
     from nomina.kb.update import add_files
 
     with building(output) as progress:
-        done = add_files(resolve_kb(kb), output, files, format=format, lenient=lenient, progress=progress)
+        base, options = resolve_kb(kb), parsed(texts)
+        done = add_files(base, output, files, format=format, lenient=lenient, progress=progress, **options)
     say_problems(done.kb)
     click.echo(size_of(output, done.kb), err=True)
     click.echo(f"{done.added:,} concepts added, {done.changed:,} extended, {done.retired:,} retired", err=True)

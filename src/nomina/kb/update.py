@@ -19,6 +19,7 @@ from nomina.errors import KnowledgeBaseError
 from nomina.kb.build import open_sources
 from nomina.kb.dedup import deduplicate
 from nomina.kb.finish import LINKS, merged, ordered, replacements
+from nomina.kb.options import Value
 from nomina.kb.schema import Counts, Manifest, SourceInfo, execute_all, fingerprint
 from nomina.kb.stage import Problems, Progress, Stage, silent, under_construction
 from nomina.kb.store import KnowledgeBase
@@ -146,7 +147,7 @@ def add_files(
     format: str | None = None,
     lenient: bool = False,
     progress: Progress | None = None,
-    **reader_options: bool | str,
+    **reader_options: Value,
 ) -> Update:
     """``add`` what the files of terminologies hold; see ``build_from_files`` for the arguments.
 
