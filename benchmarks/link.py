@@ -47,9 +47,7 @@ def abstracts(data: Path, corpus: str) -> list[Document]:
 
 def one(data: Path, corpus: str, overlaps: Overlaps, context: bool) -> dict[str, object]:
     """One setting, in this process."""
-    start = time.perf_counter()
     pipeline = load(overlaps=overlaps, context=context)
-    loaded = time.perf_counter() - start
     documents = abstracts(data, corpus)
     (other,) = set(CORPORA) - {corpus}
     first = timed(pipeline, documents)
@@ -60,7 +58,6 @@ def one(data: Path, corpus: str, overlaps: Overlaps, context: bool) -> dict[str,
         "abstracts": len(documents),
         "characters": sum(len(document.text) for document in documents),
         "mentions": first.mentions,
-        "load_seconds": round(loaded, 3),
         "first": speed(first, documents),
         "after_the_other": speed(timed(running, documents), documents),
         "again": speed(again, documents),
