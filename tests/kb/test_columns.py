@@ -217,7 +217,7 @@ def test_unii_names_lose_the_list_they_come_from(tmp_path: Path) -> None:
     assert read(tmp_path, text) == [
         Entity(
             "R16",
-            (preferred("ASPIRIN"), Name("ACETYLSALICYLIC ACID"), Name("DURLAZA", kind="trade_name")),
+            (preferred("ASPIRIN"), Name("ACETYLSALICYLIC ACID"), Name("DURLAZA", kind="tradename")),
             xrefs=("UNII:R16",),
         ),
         Entity("X", (preferred("WATER"), Name("WATER [18F]", kind="systematic")), xrefs=("UNII:X",)),

@@ -20,7 +20,7 @@ HEART = Entity(
         Name("Cardiac Ruin", "narrow"),
         Name("Attack, Heart", kind="permuted"),
         Name("HAF", kind="abbreviation"),
-        Name("Cardiocaïne", kind="trade_name"),
+        Name("Cardiocaïne", kind="tradename"),
     ),
     "What ails the heart.",
     ("C", "C23", "D", "D02"),
@@ -187,7 +187,7 @@ UI = C1
 def test_ascii_supplementary_records_find_the_ids_of_headings_in_the_descriptors_beside(tmp_path: Path) -> None:
     path = tmp_path / "c2024.bin"
     path.write_text(SUPPLEMENTARY, encoding="utf-8")
-    names = (Name("bevonium", kind="preferred"), Name("Proflox", "narrow", "trade_name"))
+    names = (Name("bevonium", kind="preferred"), Name("Proflox", "narrow", "tradename"))
     assert list(mesh_ascii.read(path)) == [Entity("C1", names, "structure given")]
     shutil.copy(DATA / "d2024.bin", tmp_path)
     assert list(mesh_ascii.read(path)) == [Entity("C1", names, "structure given", parents=("T:1", "T:2"))]

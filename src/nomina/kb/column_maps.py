@@ -270,7 +270,7 @@ _TAXON_MAPS = (
 )
 
 _UNII_KINDS: Mapping[str, tuple[Scope, str | None]] = {
-    "bn": ("exact", "trade_name"),
+    "bn": ("exact", "tradename"),
     "cd": ("exact", "code"),
     "sys": ("exact", "systematic"),
 }

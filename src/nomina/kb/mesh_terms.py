@@ -16,7 +16,7 @@ from nomina.types import Scope
 
 LICENCE = "https://www.nlm.nih.gov/databases/download/terms_and_conditions_mesh.html"
 
-KINDS = {"ABB": "abbreviation", "ACR": "abbreviation", "TRD": "trade_name", "LAB": "lab_number", "EPO": "eponym"}
+KINDS = {"ABB": "abbreviation", "ACR": "abbreviation", "TRD": "tradename", "LAB": "lab_number", "EPO": "eponym"}
 """Lexical tags that make a ``Name.kind``; the others (``NON``, ``NAM``, an abbreviation inside a name) do not."""
 
 SCOPES: dict[str, Scope] = {"NRW": "narrow", "BRD": "broad", "REL": "related", "EQV": "exact"}

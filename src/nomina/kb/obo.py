@@ -17,7 +17,7 @@ from nomina.files import Skip, lines, report
 from nomina.kb.schema import SourceInfo
 from nomina.types import PREFERRED, Entity, Name, Retired, Scope
 
-_KINDS = {"plural_form": "plural", "PLURAL": "plural", "ABBREVIATION": "abbreviation", "UK_SPELLING": "uk_spelling"}
+KINDS = {"plural_form": "plural", "PLURAL": "plural", "ABBREVIATION": "abbreviation", "UK_SPELLING": "uk_spelling"}
 """Synonym types of well-known files by the short kinds of ``Name.kind``; others keep their own id."""
 
 _SCOPES: dict[str, Scope] = {"EXACT": "exact", "NARROW": "narrow", "BROAD": "broad", "RELATED": "related"}
@@ -190,4 +190,4 @@ def _synonym(value: str, scope_of_tag: str | None) -> Name:
     words = rest.partition("[")[0].split()
     scope = scope_of_tag or (words.pop(0) if words and words[0] in _SCOPES else "RELATED")
     kind = words[0] if words else None
-    return Name(text.strip(), _SCOPES[scope], _KINDS.get(kind, kind) if kind else None)
+    return Name(text.strip(), _SCOPES[scope], KINDS.get(kind, kind) if kind else None)
