@@ -132,7 +132,7 @@ def entries(keys: list[str]) -> dict[int, list[int]]:
 
 def check_table(keys: list[str], others: list[int]) -> None:
     expected = entries(keys)
-    table = Table.of(iter(keys), len(keys))
+    table = Table.of(iter(keys))
     assert (table.hashes.dtype, table.rows.dtype, table.bits.dtype) == (np.uint64, np.uint32, np.uint8)
     assert np.all(table.hashes[:-1] <= table.hashes[1:])
     near = [(value + step) % 2**64 for value in expected for step in (-1, 1, 2**32, 2**63)]

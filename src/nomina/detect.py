@@ -142,10 +142,17 @@ class Detector:
         return found
 
     def _fits(self, found: Found, long: str) -> bool:
-        """Whether a short form's own reading may be what its long form says: half of the words are in a name of it."""
+        """Whether a short form's own reading may be what its long form says.
+
+        It may where half of the words are in a name of that concept, or where the concept has short names only.
+        """
         words = set(forms(normalise(long)).families)
-        owners = self.lexicon.kb.owners_of(found.matches[0].row)
-        return any(2 * len(words & set(forms(normalise(owner.preferred)).families)) >= len(words) for owner in owners)
+        kb = self.lexicon.kb
+        for owner in kb.owners_of(found.matches[0].row):
+            names = [set(forms(normalise(name.text)).families) for name in kb[owner.entity_id].names]
+            if max(map(len, names)) == 1 or any(2 * len(words & name) >= len(words) for name in names):
+                return True
+        return False
 
     def _named(self, text: str) -> tuple[Match, ...]:
         return tuple(match for match in self.lexicon.lookup(text) if self._admissible(text, match))

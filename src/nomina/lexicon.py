@@ -61,12 +61,20 @@ class Forms(NamedTuple):
     inflected: tuple[str, ...]
     words: tuple[str, ...]
     families: tuple[str, ...]
+    apart: tuple[str, ...]
 
 
 def forms(key: str) -> Forms:
-    """The forms of a look-up key. ``words`` and ``families`` are sorted and without stop words."""
+    """The forms of a look-up key.
+
+    ``words`` and ``families`` are sorted and without stop words. Beginnings that stand apart ("non small") are joined
+    in all forms but ``apart``, the inflected tokens as the key has them.
+    """
     tokens = _PREFIX.sub(r"\1", key).split()
     inflected = tuple(part for token in tokens for part in inflect(token))
+    apart = inflected
+    if len(tokens) <= key.count(" "):
+        apart = tuple(part for token in key.split() for part in inflect(token))
     words = sorted(token for token in inflected if token not in STOP_WORDS)
     return Forms(
         key,
@@ -74,6 +82,7 @@ def forms(key: str) -> Forms:
         inflected,
         tuple(words),
         tuple(sorted(family(word) for word in words if word not in EMPTY_WORDS)),
+        apart,
     )
 
 
@@ -140,23 +149,24 @@ class Table(NamedTuple):
     bits: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, keys: Iterable[str], count: int) -> Table:
-        """The table of ``count`` look-up keys, read as a stream.
+    def of(cls, keys: Iterable[str]) -> Table:
+        """The table of look-up keys, read as a stream; their numbers are their rows.
 
         It takes 12 bytes an entry, and three times that while it is sorted.
         """
-        hashes = np.empty(2 * count, np.uint64)
-        rows = np.empty(2 * count, np.uint32)
-        filled, row = 0, 0
+        parts, owners = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
+        row = 0
         stream = iter(keys)
         while chunk := list(islice(stream, _CHUNK)):
             entries = [(value, row + i) for i, key in enumerate(chunk) for value in _entries(forms(key))]
             block = np.array(entries, np.uint64).reshape(-1, 2)
-            hashes[filled : filled + len(block)] = block[:, 0]
-            rows[filled : filled + len(block)] = block[:, 1]
-            filled, row = filled + len(block), row + len(chunk)
-        order = np.argsort(hashes[:filled], kind="stable")
-        return cls(hashes[order], rows[order], _bits_of(hashes[:filled]))
+            parts.append(block[:, 0].copy())
+            owners.append(block[:, 1].astype(np.uint32))
+            row += len(chunk)
+        hashes, rows = np.concatenate(parts), np.concatenate(owners)
+        parts.clear()
+        order = np.argsort(hashes, kind="stable")
+        return cls(hashes[order], rows[order], _bits_of(hashes))
 
     def suspects(self, hashes: Hashes) -> NDArray[np.intp]:
         """Places in ``hashes`` whose value is in the table."""
@@ -177,6 +187,8 @@ class Table(NamedTuple):
 
 def _entries(form: Forms) -> list[int]:
     found = [sequence_hash(form.inflected)]
+    if form.apart != form.inflected:
+        found.append(sequence_hash(form.apart))
     if len(form.families) >= FEWEST_BAG_WORDS:
         found.append(bag_hash(form.families))
     return found
@@ -205,7 +217,7 @@ class Lexicon:
         """
 
         def make(path: Path) -> None:
-            write(path, Table.of(kb.names, len(kb.names)))
+            write(path, Table.of(kb.names))
 
         def whole(arrays: Arrays) -> bool:
             return len(arrays) == len(Table._fields) and len(arrays[0]) == len(arrays[1]) >= len(kb.names)

@@ -5,12 +5,11 @@ its place: every token knows the offsets in the *original* text, whatever the st
 
 The steps, in order (their version is part of a KB's fingerprint):
 
-1. ``cut``      runs of letters, digits and combining marks are tokens; all else (punctuation, dashes and quotes of
-every
-                kind, the marks ™ ® ©) is a boundary. Soft hyphens and zero-width characters vanish inside a token.
-2. ``compose``  Unicode NFKC, then case folding ("ﬁ" -> "fi", "²" -> "2", "ß" -> "ss").
-3. ``greek``    Greek letters (γ, ɣ, the mathematical ones) are spelt out as tokens of their own: "IFNγ" -> "ifn gamma".
-4. ``fold``     accents go, for look-up only ("Schönberg" -> "schonberg", "ø" -> "o"); raw names are kept beside.
+1. ``cut``      runs of letters, digits and combining marks are tokens; all else (punctuation, every kind of dash and
+                quote, the marks ™ ® ©) is a boundary. Soft hyphens and zero-width characters vanish inside a token.
+2. ``compose``  Unicode NFKC, then case folding ("ﬁ" -> "fi", "²" -> "2", "1½" -> "1 1 2", "ß" -> "ss").
+3. ``fold``     accents go, for look-up only ("Schönberg" -> "schonberg", "ø" -> "o"); raw names are kept beside.
+4. ``greek``    Greek letters (γ, ɣ, the mathematical ones) are spelt out as tokens of their own: "IFNγ" -> "ifn gamma".
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ GREEK = {
 _LOOKALIKES = str.maketrans({"ɑ": "α", "ꞵ": "β", "ɣ": "γ", "ẟ": "δ", "ɛ": "ε", "ꭓ": "χ"})
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _TOKEN = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff]+[^\W_]*)*")
+_FRACTION = re.compile("[¼-¾⅐-⅞]")
 _GREEK_RUN = re.compile(r"[α-ω]+")
 _WORD = re.compile(r"[^\W_]+")
 _STROKES = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"})
@@ -47,8 +47,8 @@ class Token(NamedTuple):
 
 
 def compose(raw: str) -> str:
-    """Unicode NFKC and case folding; invisible characters removed."""
-    return unicodedata.normalize("NFKC", raw.translate(_INVISIBLE)).casefold()
+    """Unicode NFKC and case folding; invisible characters removed, fractions apart from the number before them."""
+    return unicodedata.normalize("NFKC", _FRACTION.sub(r" \g<0>", raw.translate(_INVISIBLE))).casefold()
 
 
 def greek(text: str) -> str:
@@ -74,7 +74,7 @@ def token_keys(raw: str) -> tuple[str, ...]:
     """The keys of one raw token: mostly one; several where a step splits it ("β2" -> "beta", "2"); at times none."""
     if raw.isascii():
         return (raw.lower(),)
-    return tuple(_WORD.findall(fold(greek(compose(raw)))))
+    return tuple(_WORD.findall(greek(fold(compose(raw)))))
 
 
 def tokens(text: str) -> list[Token]:

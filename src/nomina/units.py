@@ -21,15 +21,16 @@ from nomina.variants import COORDINATORS, EMPTY_WORDS, PREFIXES, STOP_WORDS, fam
 _MARKS = "\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff"
 _WORD = rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*"
 _PIECE = re.compile(
-    rf"{_WORD}(?:[-‐‑]{_WORD})*(?: (?![-–—]\s))?|\d+"  # words joined by hyphens (with a space: fewer pieces), a number
-    r"|[.!?](?=\s|$)|[;:](?=\s)|\n\s*(?:\n|[-*•–]|\d+[.)])"  # the end of a sentence or an item
+    # words joined by hyphens, or a number; with the space behind it, which saves a piece, or where a line is wrapped
+    rf"(?:{_WORD}(?:[-‐‑]{_WORD})*|\d+)(?: (?![-–—]\s)|\r?\n(?=[a-z]))?"
+    r"|[.!?;:]\s|\n\s*(?:\n|[-*•–]|\d+[.)])"  # the end of a sentence or an item
     r"|\s[-–—]\s|.",  # a pause inside a sentence; anything else, so that the lengths of the pieces add up to the text's
     re.DOTALL,
 )
 _PART = re.compile(rf"(?:(?:{'|'.join(PREFIXES)})[-‐‑])*[^-‐‑]+", re.IGNORECASE)
 _HYPHEN = re.compile("[-‐‑]")
 _BORDER = "\n\n"
-_PAUSES = frozenset('()[]{}/"“”\n') | {" - ", " – ", " — "}
+_PAUSES = frozenset('()[]{}/"“”=&%_<>|\n') | {" - ", " – ", " — "}
 _MOST_PIECES = 1 << 20
 
 WORD, END, PAUSE, COMMA = 0, 1, 2, 3
@@ -117,14 +118,13 @@ class Vocabulary:
     def _learn(self, piece: str) -> int:
         size = len(piece)
         if piece[0].isalnum():
-            return self._pieces.append(
-                *self._words(piece.removesuffix(" ").lower() if piece.isascii() else piece.removesuffix(" ")), size
-            )
+            raw = piece.rstrip(" \r\n")
+            return self._pieces.append(*self._words(raw.lower() if raw.isascii() else raw), size)
         if piece == ",":
             kind = COMMA
         elif piece in _PAUSES:
             kind = PAUSE
-        elif piece[0] in ".!?;:" or "\n" in piece:
+        elif len(piece) > 1:
             kind = END
         else:
             return self._pieces.append(0, 0, size)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 SPELLING = """
+    ^centres$ centers, manoeuvre maneuver, connexion connection, normalise normalize, normalisation normalization,
+    ionise ionize, ionising ionizing, centralised centralized, vocalisation vocalization, calibre caliber,
     haemo hemo, haema hema, haemi hemi, ^haem hem, anaem anem, aemia emia, aemic emic, hyperaem hyperem, ischaem
     ischem, anaesth anesth, aesthe esthe, ^aetio etio, ^caec cec, ^faec fec, ^foet fet, ^naev nev, ^paed ped,
     paediatr pediatr, orthopaed orthoped, gynaec gynec, caesar cesar, coeliac celiac, ^oedem edem, ooedem oedem,
@@ -26,13 +28,13 @@ SPELLING = """
 
 PLURALS = """
     crises crisis, noses nose, doses dose, roses rose, foci focus, villi villus, gyri gyrus, loci locus,
-    exercises exercise, rises rise, uses use, teeth tooth, feet foot, men man, women woman, children child, mice mouse, lice louse, metastases metastasis,
-    prostheses prosthesis, phalanges phalanx, testes testis, testicles testis, testicle testis, iris iris, irides
-    iris, cortices cortex, indices index, calices calyx, calyces calyx, helices helix, varices varix, cervices
-    cervix, appendices appendix, matrices matrix, apices apex, vertices vertex, foramina foramen, lumina lumen,
-    stigmata stigma, stomata stoma, carcinomata carcinoma, fibromata fibroma, neuromata neuroma, condylomata
-    condyloma, diverticula diverticulum, septa septum, ova ovum, ganglia ganglion, bacteria bacterium, criteria
-    criterion, phenomena phenomenon, mitochondria mitochondrion, spermatozoa spermatozoon, atria atrium, crania
+    exercises exercise, rises rise, uses use, teeth tooth, feet foot, men man, women woman, children child, mice mouse,
+    lice louse, metastases metastasis, prostheses prosthesis, phalanges phalanx, testes testis, testicles testis,
+    testicle testis, iris iris, irides iris, cortices cortex, indices index, calices calyx, calyces calyx, helices
+    helix, varices varix, cervices cervix, appendices appendix, matrices matrix, apices apex, vertices vertex, foramina
+    foramen, lumina lumen, stigmata stigma, stomata stoma, carcinomata carcinoma, fibromata fibroma, neuromata neuroma,
+    condylomata condyloma, diverticula diverticulum, septa septum, ova ovum, ganglia ganglion, bacteria bacterium,
+    criteria criterion, phenomena phenomenon, mitochondria mitochondrion, spermatozoa spermatozoon, atria atrium, crania
     cranium, media media, nevi nevus, bronchi bronchus, thrombi thrombus, emboli embolus, calculi calculus, fundi
     fundus, nuclei nucleus, stimuli stimulus, canthi canthus, humeri humerus, femora femur, halluces hallux,
     comedones comedo, meninges meninx, nares naris, epiphyses epiphysis, diaphyses diaphysis, pelves pelvis,
@@ -56,6 +58,7 @@ ENDINGS = """
 """What derivation strips from a word, and what it leaves instead; the longest that fits counts."""
 
 UNDERIVED = """
+    chorionic septic limbic limbal extreme extremity complement lactation radiation positive microsomal microsome globe
     anomia anomic bell bull capital carbon colony cushing dollar even evening fishy general later malar malaria
     meaning medical mention over party plane plant several signal
 """

@@ -69,7 +69,7 @@ def made_case(seed: int, make_kb) -> tuple[Lexicon, list[Made]]:
     parents = {id: chosen.sample(ids[:i], min(i, chosen.choice([0, 1, 2]))) for i, id in enumerate(ids)}
     kb = make_kb(names, parents if chosen.random() < 0.7 else {})
     texts = [made_text(chosen, words) for _ in range(25)]
-    return Lexicon(kb, Table.of(kb.names, len(kb.names))), texts
+    return Lexicon(kb, Table.of(kb.names)), texts
 
 
 def brute_force(lexicon: Lexicon, made: Made, overlaps: Overlaps) -> list[Found]:
@@ -105,15 +105,21 @@ def sanctioned(made: Made, first: int, last: int, window: Forms, name: Forms) ->
         return len(words) <= 14 and not any(gap in ENDS for gap in gaps)
     idle = STOP_WORDS | EMPTY_WORDS
     matter = [word for word in words if word not in idle]
-    if window.families != name.families or any(gap not in PLAIN for gap in gaps):
+    if window.families != name.families or not all(is_plain(made, place) for place in range(first, last)):
         return False
     cut_off = is_adjective(words[-1]) and noun_follows(made, last)
     at_edges = words[0] not in idle and words[-1] not in idle
     return at_edges and not cut_off and 2 <= len(matter) <= 8 and len(words) - len(matter) <= 3
 
 
+def is_plain(made: Made, place: int) -> bool:
+    following = made.text[made.places[place][1] :].lstrip()[:1]
+    wrapped = made.gaps[place] == "\n" and following.isascii() and following.islower()
+    return made.gaps[place] in PLAIN or wrapped
+
+
 def noun_follows(made: Made, last: int) -> bool:
-    if last + 1 == len(made.places) or made.gaps[last] not in PLAIN:
+    if last + 1 == len(made.places) or not is_plain(made, last):
         return False
     return words_of(made, last + 1, last + 1)[0] not in STOP_WORDS | EMPTY_WORDS | COORDINATORS
 
