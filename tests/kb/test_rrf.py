@@ -350,6 +350,13 @@ def test_options_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert list(KnowledgeBase.open(path)) == list(kb)
 
 
+def test_options_when_a_kb_is_brought_up_to_date(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.kb", tmp_path / "new.kb"
+    build_from_files(old, [RXNORM])
+    assert main(["kb", "add", str(old), str(UMLS), "-o", str(new), "--option", "types=T046"]) == 0
+    assert list(KnowledgeBase.open(new)) == ["7", "12", "103", "104", "C0000002"]
+
+
 # Faults
 
 
