@@ -129,8 +129,9 @@ def test_a_window_does_not_cut_a_token(make_kb) -> None:
     assert found(detector, "1 receptor, γ deficiency, β-blocker") == ["1 receptor", "γ deficiency"]
 
 
-def test_very_short_names_are_not_found(detector: Detector) -> None:
-    assert found(detector, "CP") == []
+def test_names_of_two_characters_are_two_capital_letters(make_kb) -> None:
+    detector = Detector(Lexicon.open(make_kb({"A:1": "ER", "A:2": "S3", "A:3": "Fe", "A:4": "K"})))
+    assert found(detector, "ER, Er, er, S3, Fe, FE and K") == ["ER"]
 
 
 @pytest.mark.parametrize(("text", "expected"), [("AIDS", True), ("aids", False), ("Aids", False), ("(AIDS)", True)])

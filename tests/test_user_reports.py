@@ -204,7 +204,6 @@ def test_both_readings_of_a_mention_are_offered(make_kb, text):
         assert not prediction.abstained
 
 
-@pytest.mark.xfail(strict=True, reason="engine: names of two characters are not looked for in a text")
 @pytest.mark.parametrize("text", TEXTS)
 def test_both_readings_of_a_short_name_in_a_text(make_kb, text):
     (prediction,) = nomina.load(kb=make_kb(READINGS)).link_text(text)
@@ -237,7 +236,6 @@ def test_long_and_short_form_are_tried(make_kb):
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="engine: a defined short form is not found where the KB has only the short form")
 def test_a_defined_short_form_is_found_where_only_it_is_in_the_kb(make_kb):
     mentions = [mention for mention, *_ in found(nomina.load(kb=make_kb({"X:1": "PCSK9"})), PCSK9)]
     assert mentions == ["Proprotein convertase subtilisin/kexin type 9", "PCSK9", "PCSK9"]

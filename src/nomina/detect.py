@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nomina.abbreviations import definitions
+from nomina.abbreviations import Definition, definitions
 from nomina.enumerations import joined, shared_names
 from nomina.errors import UsageError
 from nomina.lexicon import STEP, Lexicon, Match, forms
@@ -110,7 +110,7 @@ class Detector:
         self._share(units, texts, kept)
         for index, text in enumerate(texts):
             if self.abbreviations and (defined := definitions(text)):
-                kept[index] = self._abbreviated(text, kept[index], {d.short: d.long for d in reversed(defined)})
+                kept[index] = self._abbreviated(text, kept[index], defined)
         return [sorted(f, key=lambda item: (item.start, -item.end)) for f in kept]
 
     def _spans(self, units: Units) -> list[list[int]]:
@@ -128,29 +128,39 @@ class Detector:
             if matches and any(f.spans == (name.partner,) for f in kept[name.text]):
                 kept[name.text].append(Found(name.spans, matches))
 
-    def _abbreviated(self, text: str, found: list[Found], longs: Mapping[str, str]) -> list[Found]:
-        """With the short forms that the text defines as a KB name, without those that it defines as another thing."""
+    def _abbreviated(self, text: str, found: list[Found], defined: Sequence[Definition]) -> list[Found]:
+        """With the short forms that the text defines as a KB name, without those that it defines as another thing.
+
+        Where the KB has only the short form, its long form is found too.
+        """
+        longs = {d.short: d.long for d in reversed(defined)}
         places = {place: short for short in sorted(longs, key=len) for place in _whole_words(text, short)}
-        found = [f for f in found if f.spans[0] not in places or self._fits(f, longs[places[f.spans[0]]])]
+        found = [f for f in found if f.spans[0] not in places or self._fits(f.matches, longs[places[f.spans[0]]])]
+        wanted = [(place, self._matches(longs[short])) for place, short in reversed(places.items())]
+        for definition in defined:
+            matches = self._matches(definition.short)
+            if matches and self._fits(matches, definition.long):
+                wanted.append((definition.long_span, matches))
         taken = np.zeros(len(text), np.bool_)
         for start, end in (span for f in found for span in f.spans):
             taken[start:end] = True
-        for place, short in reversed(places.items()):
-            if not taken[slice(*place)].any() and (matches := self._matches(longs[short])):
+        for place, matches in wanted:
+            if matches and not taken[slice(*place)].any():
                 found.append(Found((place,), matches))
                 taken[slice(*place)] = True
         return found
 
-    def _fits(self, found: Found, long: str) -> bool:
+    def _fits(self, short: Sequence[Match], long: str) -> bool:
         """Whether a short form's own reading may be what its long form says.
 
         It may where half of the words are in a name of that concept, or where the concept has short names only.
         """
         words = set(forms(normalise(long)).families)
         kb = self.lexicon.kb
-        for owner in kb.owners_of(found.matches[0].row):
-            names = [set(forms(normalise(name.text)).families) for name in kb[owner.entity_id].names]
-            if max(map(len, names)) == 1 or any(2 * len(words & name) >= len(words) for name in names):
+        for owner in kb.owners_of(short[0].row):
+            names = [name.text for name in kb[owner.entity_id].names]
+            known = [set(forms(normalise(name)).families) for name in names]
+            if not any(" " in name for name in names) or any(2 * len(words & name) >= len(words) for name in known):
                 return True
         return False
 
@@ -158,10 +168,15 @@ class Detector:
         return tuple(match for match in self.lexicon.lookup(text) if self._admissible(text, match))
 
     def _admissible(self, text: str, match: Match) -> bool:
-        """Whether a name may be detected in running text: not a very short one, an acronym only as it is written."""
-        if len(text) < _SHORTEST or (self.rows is not None and not self.rows[match.row]):
+        """Whether a name may be detected in running text: an acronym only as it is written.
+
+        A name of two characters must be two capital letters; "S3" and "of" are no mentions.
+        """
+        if self.rows is not None and not self.rows[match.row]:
             return False
         surface = self.lexicon.kb.surface(match.row)
+        if len(text) < _SHORTEST:
+            return len(text) == _SHORTEST - 1 and text == surface and text.isalpha() and text.isupper()
         if _MARK.search(text) and not _MARK.search(surface):
             return False
         acronym = len(surface) <= _LONGEST_ACRONYM and surface.isupper()
