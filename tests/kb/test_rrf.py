@@ -204,6 +204,11 @@ def test_a_folder_without_names(tmp_path: Path) -> None:
     shutil.copy(UMLS / "MRSTY.RRF", tmp_path)
     with pytest.raises(FormatError, match="is a directory without the files of a terminology"):
         reader_for(tmp_path)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("MRSTY.RRF", "")
+        archive.writestr("MRDEF.RRF", "")
+    with pytest.raises(FormatError, match="is an archive without the files of a terminology"):
+        reader_for(tmp_path / "a.zip")
     with pytest.raises(FormatError, match=r"holds neither MRCONSO\.RRF nor RXNCONSO\.RRF"):
         list(rrf.read(tmp_path))
 

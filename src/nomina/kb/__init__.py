@@ -73,8 +73,8 @@ def _reader_of_many(path: str | Path, names: set[str]) -> tuple[str, Any]:
         reader = import_module(module)
         if hasattr(reader, "holds") and reader.holds(names):
             return name, reader
-    what = "directory" if Path(path).is_dir() else "archive"
-    why = f"is a {what} without the files of a terminology that nomina knows by their names: name the file in it"
+    what = "a directory" if Path(path).is_dir() else "an archive"
+    why = f"is {what} without the files of a terminology that nomina knows by their names: name the file in it"
     raise FormatError(path, None, why)
 
 
