@@ -60,13 +60,19 @@ def figures(runs: list[Run]) -> dict[str, float]:
     }
 
 
-def machine() -> dict[str, str | int | None]:
-    """What the figures depend on besides the code."""
+def machine() -> dict[str, str | int | float | None]:
+    """What the figures depend on besides the code; the load is that of the last minute, before anything was measured."""
     cpu = platform.processor() or platform.machine()
     if (info := Path("/proc/cpuinfo")).exists():
         models = [line.split(":")[1].strip() for line in info.read_text("utf-8").splitlines() if "model name" in line]
         cpu = models[0] if models else cpu
-    return {"cpu": cpu, "cores": os.cpu_count(), "system": platform.system(), "python": platform.python_version()}
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
 
 
 def commit() -> str:
