@@ -20,6 +20,7 @@ FORMATS: dict[str, str] = {
     "obo": "nomina.kb.obo",
     "mesh": "nomina.kb.mesh",
     "mesh_ascii": "nomina.kb.mesh_ascii",
+    "icd10cm": "nomina.kb.icd10cm",
     "columns": "nomina.kb.columns",
     "medic": "nomina.kb.medic",
     "obograph": "nomina.kb.obograph",

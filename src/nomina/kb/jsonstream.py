@@ -112,6 +112,8 @@ class _Text:
 
     def peek(self) -> str:
         """The next character that is no space; empty at the end."""
+        if self._at < len(self._text) and (character := self._text[self._at]) > " ":
+            return character
         while True:
             self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]  # it matches nothing, too
             if self._at < len(self._text):

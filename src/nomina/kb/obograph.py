@@ -1,7 +1,7 @@
 """OBO Graphs in JSON (``hp.json``, ``mondo.json``): https://github.com/geneontology/obographs.
 
 Nodes are read one at a time. Their parents stand apart from them, as edges, so the file is read twice, and the ``is_a``
-edges of the whole file are held in memory: some 100 bytes each, 20 MB for MONDO.
+edges of the whole file are held in memory: 250 bytes each, 70 MB for ChEBI.
 """
 
 from __future__ import annotations
