@@ -18,6 +18,7 @@ from nomina.packed import bare_name, members
 
 FORMATS: dict[str, str] = {
     "obo": "nomina.kb.obo",
+    "owl": "nomina.kb.owl",
     "mesh": "nomina.kb.mesh",
     "mesh_ascii": "nomina.kb.mesh_ascii",
     "icd10cm": "nomina.kb.icd10cm",

@@ -23,36 +23,38 @@ _PROLOG = re.compile(rf"{_MISC}(?:<!DOCTYPE(?:[^\[>\"']|{_QUOTED})*>)?{_MISC}<[\
 
 
 def elements(path: Path, wanted: Collection[str], skip: Skip | None, inner: Collection[str] = ()) -> Iterator[Element]:
-    """Each element of a ``wanted`` tag when it is complete; it is emptied when the next one is asked for.
+    """Each child of the root with a ``wanted`` tag when it is complete; it is emptied when the next one is asked for.
 
     Args:
         path: the file.
-        wanted: tags; an element inside another wanted one comes before it, and is gone from it.
+        wanted: tags, as ``{namespace}tag`` where they have one; other children of the root are passed over.
         skip: told of bytes that do not belong in a text; what is not well-formed stops a lenient reading too.
-        inner: tags of elements whose ``line_of`` is asked for, beside the wanted ones.
+        inner: tags of elements inside whose ``line_of`` is asked for, beside the wanted ones.
 
     Raises:
         FormatError: not well-formed, cut off, or with a DTD of its own.
     """
     numbered = frozenset((*wanted, *inner))
-    opening = re.compile(rf"<(?={'|'.join(sorted(numbered))})")
+    names = "|".join(sorted(re.escape(tag.rpartition("}")[2]) for tag in numbered))
+    opening = re.compile(rf"<(?=(?:[\w.-]+:)?(?:{names}))")
     parser: XMLPullParser[Element] = XMLPullParser(("start", "end"))
-    stack: list[Element] = []
+    root: Element | None = None
+    depth = 0
     try:
         for line, piece in _pieces(path, opening, skip):
             parser.feed(piece)
             for event, element in cast("Iterable[tuple[str, Element]]", parser.read_events()):
                 if event == "start":
-                    stack.append(element)
+                    root = element if root is None else root
+                    depth += 1
                     if element.tag in numbered:
                         element.set(_LINE, str(line))
                     continue
-                stack.pop()
-                if element.tag in wanted:
-                    yield element
-                    element.clear()
-                    if stack:
-                        stack[-1].remove(element)
+                depth -= 1
+                if depth == 1 and root is not None:
+                    if element.tag in wanted:
+                        yield element
+                    root.clear()
         parser.close()
     except ParseError as error:
         why = f"is not well-formed XML ({ErrorString(error.code)}): fetch it again, or mend this place"
@@ -88,5 +90,5 @@ def _check_prolog(path: Path, text: str) -> None:
     if _PROLOG.match(text):
         return
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise FormatError(path, 1, "brings its own DTD, which may hold entities: remove everything in <!DOCTYPE ...>")
+        raise FormatError(path, 1, "brings its own DTD, which may hold entities: save it without (OWL: robot convert)")
     raise FormatError(path, 1, f"is not XML: expected a first element, found {text.strip()[:40]!r}")
