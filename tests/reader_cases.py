@@ -137,6 +137,7 @@ CASES = {
         ids=frozenset({"100001", "100002", "100003", "100004"}),
         under={"100003": ("100003", "100004"), "100001": ("100001", "100002")},
         parents=("100002", ("100001", "100404")),
+        merged=0,
         folder="rf2",
     ),
     "rrf": Case(
@@ -151,6 +152,7 @@ CASES = {
         ids=frozenset(f"C000000{digit}" for digit in range(1, 7)),
         under={"C0000003": ("C0000003", "C0000004"), "C0000001": ("C0000001", "C0000002")},
         parents=("C0000002", ("C0000001", "C0000404")),
+        merged=0,
         folder="rrf",
         options={"parents": True},
     ),
