@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -204,6 +205,21 @@ def test_ncbi_taxonomy_of_four_files(tmp_path: Path) -> None:
         "NCBI Taxonomy, merged",
         "NCBI Taxonomy, deleted",
     ]
+
+
+def test_ncbi_taxonomy_as_a_folder_and_as_an_archive(tmp_path: Path) -> None:
+    folder = tmp_path / "taxdump"
+    folder.mkdir()
+    with ZipFile(tmp_path / "taxdmp.zip", "w") as archive:
+        for name, text in {**TAXONOMY, "gencode.dmp": "0\t|\t\t|\n", "readme.txt": "see there\n"}.items():
+            (folder / name).write_text(text, encoding="utf-8")
+            archive.writestr(name, text)
+    by_folder = build_from_files(tmp_path / "folder.kb", [folder])
+    by_archive = build_from_files(tmp_path / "archive.kb", [tmp_path / "taxdmp.zip"])
+    assert by_folder.fingerprint == by_archive.fingerprint
+    assert (by_folder["9606"].parents, by_folder.resolve("12")) == (("1",), "9606")
+    (source,) = by_archive.manifest.sources
+    assert (source.file, source.format, source.title) == ("taxdmp.zip (4 files)", "columns", "NCBI Taxonomy")
 
 
 def test_unii_names_lose_the_list_they_come_from(tmp_path: Path) -> None:

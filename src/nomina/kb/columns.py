@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nomina.errors import FormatError, UsageError
-from nomina.files import Skip, head, report
+from nomina.files import Skip, head, report, sha256
 from nomina.kb.column_maps import MAPS, ColumnMap, Values
 from nomina.kb.delimited import rows
 from nomina.kb.mesh_terms import parents_of, types_of
 from nomina.kb.schema import SourceInfo
+from nomina.packed import bare_name, members
 from nomina.types import PREFERRED, Entity, Name, Retired
 
 _CREATED = re.compile(r"^#.*Report created:\s*(.+)$", re.MULTILINE)
 _DELIMITERS = ("\t", ",")
 _SHOWN_COLUMNS = 8
+_DUMP = ("names.dmp", "nodes.dmp", "merged.dmp", "delnodes.dmp")
 
 
 class Layout(NamedTuple):
@@ -39,6 +41,11 @@ class Layout(NamedTuple):
 def sniff(head: bytes) -> bool:
     """Whether the first lines of a file are those of a table in ``MAPS``."""
     return layout(head) is not None
+
+
+def holds(names: set[str]) -> bool:
+    """Whether a folder or archive of files with these names is a dump of NCBI Taxonomy."""
+    return set(_DUMP[:2]) <= names
 
 
 def layout(head: bytes, only: str = "") -> Layout | None:
@@ -73,7 +80,7 @@ def read(path: Path, *, skip: Skip | None = None, map: str = "") -> Iterator[Ent
     """The records in order, a row or a run of rows each.
 
     Args:
-        path: the table.
+        path: the table, or a folder or archive with the tables of NCBI Taxonomy.
         skip: told of each fault, where given; faulty rows are left out.
         map: a key of ``MAPS``; by default the first lines tell.
 
@@ -83,6 +90,16 @@ def read(path: Path, *, skip: Skip | None = None, map: str = "") -> Iterator[Ent
     """
     if map and map not in MAPS:
         raise UsageError(f"no table {map!r}; there are: {', '.join(MAPS)}")
+    for file in _tables(path):
+        yield from _read(file, skip, map)
+
+
+def _tables(path: Path) -> list[Path]:
+    inside = {bare_name(file): file for file in members(path)}
+    return [inside[name] for name in _DUMP if name in inside] if holds(set(inside)) else [path]
+
+
+def _read(path: Path, skip: Skip | None, map: str) -> Iterator[Entity | Retired]:
     found = layout(head(path), map)
     if found is None:
         raise FormatError(path, None, f"is none of the tables that nomina knows ({', '.join(MAPS)}): see docs/formats")
@@ -108,6 +125,10 @@ def read(path: Path, *, skip: Skip | None = None, map: str = "") -> Iterator[Ent
 
 def describe(path: Path) -> SourceInfo:
     """The title and licence of the table, and the date where a comment says it."""
+    files = _tables(path)
+    if len(files) > 1:
+        shown, licence = f"{path.name} ({len(files)} files)", MAPS["ncbi_taxonomy_names"].licence
+        return SourceInfo(shown, sha256=sha256(*files), title="NCBI Taxonomy", licence=licence)
     start = head(path)
     found = layout(start)
     created = _CREATED.search(start.decode("utf-8", errors="replace"))
