@@ -104,6 +104,8 @@ def test_a_retired_concept_comes_back_under_its_number(heart: KnowledgeBase, tmp
     assert done[1:] == (1, 0, 0)
     assert new["T:2"] == Entity("T:2", (Name("MI"), Name("Morbus cordis")))
     assert [(owner.number, owner.entity_id) for owner in new.owners_of(2)] == [(1, "T:2"), (2, "T:3")]
+    assert (gone.ownerless, new.ownerless) == ({1}, {1})
+    assert add(new, tmp_path / "3.kb", [Entity("T:9", (Name("heart DISEASE"),))]).kb.ownerless == frozenset()
     assert new.retired("T:2") is None
     assert new.resolve("T:20") == "T:2"
 

@@ -37,9 +37,9 @@ CREATE TABLE retired (id TEXT PRIMARY KEY, replaced_by TEXT NOT NULL) WITHOUT RO
 ``name.position`` 0 is the preferred name, ``name.raw`` is NULL where it is the row's surface, ``name.scope`` an index
 into ``types.SCOPES``; kinds, sources and types are ``label`` numbers. Lists (types, parents, xrefs, retired_ids,
 replaced_by) are JSON arrays, NULL where empty. An entity that is retired in a later version keeps its number with
-``live`` 0 and loses its names, edges and types. ``edge`` holds the parents that are in the KB, ``entity.parents`` all
-that the source names. Row look-up goes over a 64-bit hash of the key: an index over the keys themselves would make the
-file a third larger.
+``live`` 0 and loses its names, edges and types; a table ``ownerless`` (row) then holds the rows that nobody has left.
+``edge`` holds the parents that are in the KB, ``entity.parents`` all that the source names. Row look-up goes over a
+64-bit hash of the key: an index over the keys themselves would make the file a third larger.
 """
 
 INDEXES = """

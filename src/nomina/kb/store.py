@@ -205,8 +205,7 @@ class KnowledgeBase(Mapping[str, Entity]):
         """Rows without an owner: all concepts that had the name are retired. None in a KB that is a first version."""
         if len(self.lineage) == 1:
             return frozenset()
-        query = "SELECT number FROM row WHERE NOT EXISTS (SELECT 1 FROM name WHERE name.row = row.number)"
-        return frozenset(number for (number,) in self.select(query))
+        return frozenset(row for (row,) in self.select("SELECT row FROM ownerless"))
 
     def ancestor_rows(self, fingerprint: str) -> int | None:
         """How many rows the KB had as the version of that fingerprint; None where it is not in the lineage."""

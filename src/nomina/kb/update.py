@@ -78,9 +78,12 @@ DELETE FROM pair WHERE id IN (SELECT id FROM concept);
 INSERT INTO pair SELECT r.id, j.value FROM retired r, json_each(r.replaced_by) j
     WHERE r.id IN (SELECT id FROM pair) ORDER BY r.id;
 CREATE TEMP TABLE gone AS SELECT number FROM entity WHERE live AND id IN (SELECT id FROM pair);
+CREATE TABLE IF NOT EXISTS ownerless (row INTEGER PRIMARY KEY);
+INSERT OR IGNORE INTO ownerless SELECT row FROM name WHERE entity IN (SELECT number FROM gone);
 DELETE FROM name WHERE entity IN (SELECT number FROM gone);
 UPDATE entity SET live = 0, definition = NULL, types = NULL, parents = NULL, xrefs = NULL, retired_ids = NULL
     WHERE number IN (SELECT number FROM gone);
+DELETE FROM ownerless WHERE EXISTS (SELECT 1 FROM name WHERE name.row = ownerless.row);
 DELETE FROM retired WHERE id IN (SELECT id FROM concept);
 """
 """What the new records say of ids out of use, beside what is known of the same ids; their concepts end here."""
