@@ -1,0 +1,181 @@
+"""What the encoders are trained on and chosen by: merged concepts with their names, noisy copies, two dev sets."""
+
+from __future__ import annotations
+
+import lzma
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nomina.encoders.base import Encoder
+from nomina.text import normalise
+from nomina.training.examples import Ints, Pairs
+from nomina.training.noise import noisy
+
+NOISE = {"typo": 0.25, "plural": 0.15, "order": 0.25, "abbreviation": 0.1, "punctuation": 0.15, "fewer_words": 0.1}
+
+_HUBS = ("UMLS:", "OMIM:", "Orphanet:", "SNOMEDCT:", "NCIT:", "GARD:")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names in one list, concept after concept; ``first[i]`` to ``first[i + 1]`` are those of concept i."""
+
+    texts: list[str]
+    first: Ints
+    disease: np.ndarray
+
+    def numbers(self) -> Iterator[range]:
+        """The numbers of each concept's names."""
+        for start, end in zip(self.first[:-1].tolist(), self.first[1:].tolist(), strict=True):
+            yield range(start, end)
+
+
+def rows(path: Path) -> Iterator[list[str]]:
+    """The fields of each line of a packed file."""
+    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as stream:
+        for line in stream:
+            yield line.rstrip("\n").split("\t")
+
+
+def read(folder: Path, *, merge: bool = True, limit: int | None = None) -> Names:
+    """The concepts of all terminologies, those that xrefs or preferred names show to be one merged.
+
+    A name that two concepts would share stays with the one that it is the preferred name of, else goes: the same text
+    cannot be drawn to one concept and pushed off it. ``limit``: only so many concepts (to try things out).
+    """
+    names: dict[str, list[str]] = defaultdict(list)
+    for identifier, name in rows(folder / "names.tsv.xz"):
+        names[identifier].append(name)
+    areas, xrefs = {}, {}
+    for identifier, area, linked in rows(folder / "concepts.tsv.xz"):
+        areas[identifier], xrefs[identifier] = area, linked.split()
+    keys = {text: normalise(text) for texts in names.values() for text in texts}
+    groups = merged(names, xrefs, keys) if merge else [[identifier] for identifier in names]
+    owner = _owners(groups, names, keys)
+    texts, first, disease = [], [0], []
+    for number, group in enumerate(groups[:limit]):
+        found: dict[str, str] = {}
+        for identifier in group:
+            for text in names[identifier]:
+                if owner[keys[text]] == number:
+                    found.setdefault(keys[text], text)
+        if found:
+            texts.extend(found.values())
+            first.append(len(texts))
+            disease.append(any(areas[identifier] == "d" for identifier in group))
+    return Names(texts, np.array(first), np.array(disease))
+
+
+def _owners(groups: list[list[str]], names: dict[str, list[str]], keys: dict[str, str]) -> dict[str, int]:
+    """The number of the group that may have a look-up key; -1 where several want it and none prefers it."""
+    owner: dict[str, int] = {}
+    preferred: set[str] = set()
+    for number, group in enumerate(groups):
+        for identifier in group:
+            for position, text in enumerate(names[identifier]):
+                key = keys[text]
+                if position == 0 and key not in preferred:
+                    preferred.add(key)
+                    owner[key] = number
+                elif key not in preferred and owner.setdefault(key, number) != number:
+                    owner[key] = -1
+    return owner
+
+
+def merged(names: dict[str, list[str]], xrefs: dict[str, list[str]], keys: dict[str, str]) -> list[list[str]]:
+    """Groups of concepts that mean the same, at most one concept of a terminology in each.
+
+    Links in order of trust: an xref to the other, an xref that both have, the same preferred name.
+    """
+    group = {identifier: [identifier] for identifier in names}
+
+    def join(one: str, other: str) -> None:
+        a, b = group[one], group[other]
+        if a is not b and not {x.split(":")[0] for x in a} & {x.split(":")[0] for x in b}:
+            a.extend(b)
+            for identifier in b:
+                group[identifier] = a
+
+    for one, other in _links(names, xrefs, keys):
+        join(one, other)
+    return list({id(members): members for members in group.values()}.values())
+
+
+def _links(names: dict[str, list[str]], xrefs: dict[str, list[str]], keys: dict[str, str]) -> Iterator[tuple[str, str]]:
+    listed = [(identifier, xref) for identifier, linked in xrefs.items() if identifier in names for xref in linked]
+    yield from ((identifier, xref) for identifier, xref in listed if xref in names)
+    shared: dict[str, str] = {}
+    for identifier, xref in listed:
+        if xref.startswith(_HUBS):
+            yield shared.setdefault(xref, identifier), identifier
+    for identifier, texts in names.items():
+        yield shared.setdefault("=" + keys[texts[0]], identifier), identifier
+
+
+def noisy_copies(texts: Sequence[str], copies: int, seed: int) -> list[str]:
+    """The list of texts ``copies`` times over, each text made noisy."""
+    rng = random.Random(seed)
+    return [noisy(text, rng, NOISE) for _ in range(copies) for text in texts]
+
+
+def pairs_and_weights(names: Names, repeat: int, seed: int) -> tuple[Pairs, Ints]:
+    """Synonym pairs, for a disease with one name that name with itself; disease pairs come ``repeat`` times."""
+    pairs = Pairs.of(names.numbers(), seed=seed)
+    lone = np.flatnonzero((np.diff(names.first) == 1) & names.disease)
+    concept = np.concatenate([pairs.concept, lone])
+    order = np.argsort(concept, kind="stable")
+    left = np.concatenate([pairs.left, names.first[lone]])[order]
+    right = np.concatenate([pairs.right, names.first[lone]])[order]
+    concept = concept[order]
+    weights = np.where(names.disease[concept] & (left != right), repeat, 1)
+    return Pairs(concept, left, right), weights
+
+
+class DevSets:
+    """clean-kb on the development sets: MEDIC without corpus mentions, accuracy at 1 and 5 over concepts, any id.
+
+    A composite mention ``a|b`` is right if every part is.
+    """
+
+    def __init__(self, folder: Path, limit: int | None = None) -> None:
+        """Read them; ``limit``: only so many rows, and few mentions (to try things out)."""
+        dictionary = list(rows(folder / "dictionary.txt.xz"))[:limit]
+        self.names = [name for _, name in dictionary]
+        self.owners = [ids for ids, _ in dictionary]
+        self.ids = [frozenset(ids.replace("+", "|").split("|")) for ids in self.owners]
+        self.mentions = [
+            (corpus, mention.split("|"), frozenset(ids.replace("+", "|").split("|")))
+            for corpus, mention, ids in list(rows(folder / "dev.tsv.xz"))[:: 40 if limit else 1]
+        ]
+        self.parts = sorted({part for _, parts, _ in self.mentions for part in parts})
+
+    def accuracy(self, encoder: Encoder, batch_size: int = 1024) -> dict[str, float]:
+        """Percentages by ``corpus@k``, and the mean of both corpora at 1."""
+        concepts = dict(zip(self.parts, self._nearest(encoder, batch_size), strict=True))
+        right: dict[str, list[bool]] = defaultdict(list)
+        for corpus, parts, gold in self.mentions:
+            for k in (1, 5):
+                hit = all(any(self.ids[row] & gold for row in concepts[part][:k]) for part in parts)
+                right[f"{corpus}@{k}"].append(hit)
+        figures = {key: round(100 * sum(hits) / len(hits), 2) for key, hits in sorted(right.items())}
+        return {**figures, "dev": round((figures["ncbi@1"] + figures["bc5cdr-d@1"]) / 2, 3)}
+
+    def _nearest(self, encoder: Encoder, batch_size: int) -> Iterator[list[int]]:
+        """For each part the rows of the five nearest distinct concepts."""
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        names = torch.from_numpy(encoder.encode(self.names, batch_size)).to(device)
+        parts = torch.from_numpy(encoder.encode(self.parts, batch_size)).to(device)
+        for start in range(0, len(parts), 512):
+            best = (parts[start : start + 512] @ names.T).topk(60, dim=1).indices.cpu().tolist()
+            for ranked in best:
+                distinct: dict[str, int] = {}
+                for row in ranked:
+                    distinct.setdefault(self.owners[row], row)
+                yield list(distinct.values())[:5]

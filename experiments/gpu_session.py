@@ -1,0 +1,195 @@
+"""Chain the trainings of the embedding linkers on one GPU: variants side by side, the best kept and packed.
+
+    python experiments/gpu_session.py align  --data DATA --out OUT
+    python experiments/gpu_session.py rescnn --data DATA --out OUT [--teacher FOLDER]
+
+A small encoder leaves most of a GPU idle, so several variants of one stage train at once, each with the clock to
+itself. ``align`` also tries the averages of the variants' weights. What comes out is ``OUT/<stage>.tar.00N`` (the
+chosen models and all logs, in parts; put together with ``cat``) and ``OUT/<stage>.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from align_data import DevSets
+from safetensors.torch import load_file, save
+from sapbert_align import device_of, say, versions
+
+from nomina.encoders import load
+from nomina.encoders.base import WEIGHTS
+
+HERE = Path(__file__).resolve().parent
+STARTED = time.monotonic()
+LAST_AVERAGE = 550
+"""Seconds after which no further average is tried."""
+PART = 15 * 2**20
+MOST_PARTS = 4
+
+ALIGN = {
+    "ms": ["--repeat", "3", "--noise", "0.3"],
+    "ms-hard": ["--repeat", "3", "--noise", "0.3", "--hard", "0.3", "--seed", "1"],
+    "infonce-hard": ["--repeat", "3", "--noise", "0.3", "--hard", "0.3", "--loss", "infonce", "--seed", "2"],
+}
+"""All join concepts, repeat diseases and add noise; ``hard``: also near concepts."""
+
+RESCNN = {
+    "max": [],
+    "attention": ["--pooling", "attention"],
+    "max-tuned": ["--tune-embeddings"],
+    "attention-tuned": ["--tune-embeddings", "--pooling", "attention"],
+}
+"""``tuned``: the word-piece embeddings are trained too, which the paper does not do."""
+
+
+def main() -> None:
+    """Run one stage."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("stage", choices=("align", "rescnn"))
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--work", type=Path, default=Path("/tmp/nomina-session"))
+    options.add_argument("--teacher", type=Path, help="of rescnn; default: the one that align left in --work")
+    options.add_argument("--minutes", type=float, default=6.0)
+    options.add_argument("--deadline", type=float, default=500, help="seconds after which trainings are cut off")
+    options.add_argument("--only", nargs="*", help="variants")
+    options.add_argument("--limit", type=int, help="only so many concepts and rows, to try things out")
+    options.add_argument("--extra", default="", help="further options of every variant")
+    arguments = options.parse_args()
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    say(versions(device_of("auto")))
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    folder = arguments.work / arguments.stage
+    if arguments.stage == "align":
+        script, base, variants = "sapbert_align.py", arguments.data / "minilm", ALIGN
+    else:
+        script, base, variants = "rescnn_train.py", arguments.teacher or arguments.work / "align" / "best", RESCNN
+    variants = {name: variants[name] for name in arguments.only or variants}
+    train(arguments, folder, script, base, variants)
+    trained = [name for name in variants if (folder / name / WEIGHTS).exists()]
+    figures = evaluate(arguments, folder, trained, average=arguments.stage == "align")
+    chosen = choose_align(folder, figures) if arguments.stage == "align" else choose_rescnn(figures)
+    pack(arguments, folder, chosen, figures)
+
+
+def train(arguments: argparse.Namespace, folder: Path, script: str, base: Path, variants: dict[str, list[str]]) -> None:
+    """Train all variants at once, their output line by line with their name before it; cut off at the deadline."""
+    common = ["--data", str(arguments.data), "--base", str(base), "--minutes", str(arguments.minutes)]
+    if arguments.limit:
+        common += ["--limit", str(arguments.limit)]
+    started, processes = time.monotonic(), {}
+    for name, own in variants.items():
+        out = folder / name
+        out.mkdir(parents=True, exist_ok=True)
+        line = [sys.executable, str(HERE / script), *common, "--out", str(out), "--checkpoints", f"{out}-checkpoints"]
+        processes[name] = subprocess.Popen(
+            [*line, *own, *arguments.extra.split()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+        )
+    readers = [threading.Thread(target=relay, args=(n, p, folder), daemon=True) for n, p in processes.items()]
+    for reader in readers:
+        reader.start()
+    for process in processes.values():
+        try:
+            process.wait(max(arguments.deadline - (time.monotonic() - started), 1))
+        except subprocess.TimeoutExpired:
+            process.kill()
+    for reader in readers:
+        reader.join(5)
+
+
+def relay(name: str, process: subprocess.Popen[str], folder: Path) -> None:
+    """Print and keep a variant's output."""
+    assert process.stdout is not None
+    with (folder / f"{name}.txt").open("w", encoding="utf-8") as log:
+        for line in process.stdout:
+            log.write(line)
+            if '"loss"' not in line or '000, "seconds"' in line:
+                say(f"[{name}] {line.rstrip()}")
+
+
+def evaluate(
+    arguments: argparse.Namespace, folder: Path, trained: list[str], *, average: bool
+) -> dict[str, dict[str, float]]:
+    """Development figures of the saved variants, and of the averages of two or more of them."""
+    dev = DevSets(arguments.data, arguments.limit)
+    if average:
+        for size in range(2, len(trained) + 1):
+            for names in itertools.combinations(trained, size):
+                mean_of(folder, names)
+                trained = [*trained, "+".join(names)]
+    figures = {}
+    for name in trained:
+        if time.monotonic() - STARTED > LAST_AVERAGE and "+" in name:
+            break
+        encoder = load(folder / name)
+        encoder.module.to(device_of("auto"))
+        figures[name] = dev.accuracy(encoder)
+        say(f"{name}: {json.dumps(figures[name])}")
+    return figures
+
+
+def mean_of(folder: Path, names: tuple[str, ...]) -> None:
+    """Write the average of several models' weights as one more."""
+    out = folder / "+".join(names)
+    shutil.copytree(folder / names[0], out, dirs_exist_ok=True)
+    states = [load_file(folder / name / WEIGHTS) for name in names]
+    mean = {
+        key: torch.stack([state[key].float() for state in states]).mean(dim=0).half()
+        if states[0][key].is_floating_point()
+        else states[0][key]
+        for key in states[0]
+    }
+    (out / WEIGHTS).write_bytes(save(mean, metadata={"format": "pt"}))
+
+
+def choose_align(folder: Path, figures: dict[str, dict[str, float]]) -> list[str]:
+    """The best on the development sets, copied to ``best``."""
+    name = max(figures, key=lambda n: figures[n]["dev"])
+    say(f"best: {name}")
+    shutil.rmtree(folder / "best", ignore_errors=True)
+    shutil.copytree(folder / name, folder / "best")
+    return ["best"]
+
+
+def choose_rescnn(figures: dict[str, dict[str, float]]) -> list[str]:
+    """The best with frozen and the best with tuned embeddings."""
+    ranked = sorted(figures, key=lambda n: -figures[n]["dev"])
+    kinds: dict[bool, str] = {}
+    for name in ranked:
+        kinds.setdefault(name.endswith("-tuned"), name)
+    say(f"best: {sorted(kinds.values())}")
+    return sorted(kinds.values())
+
+
+def pack(arguments: argparse.Namespace, folder: Path, chosen: list[str], figures: dict[str, dict[str, float]]) -> None:
+    """One tar of models and logs in parts, and the figures beside it."""
+    archive = arguments.work / f"{arguments.stage}.tar"
+    with tarfile.open(archive, "w") as tar:
+        for name in chosen:
+            tar.add(folder / name, arcname=f"{arguments.stage}/{name}")
+        for log in [*folder.glob("*.txt"), *folder.glob("*/log.json")]:
+            tar.add(log, arcname=f"{arguments.stage}/logs/{log.relative_to(folder).as_posix().replace('/', '-')}")
+    with archive.open("rb") as stream:
+        for number in range(MOST_PARTS + 1):
+            part = stream.read(PART)
+            if part:
+                (arguments.out / f"{arguments.stage}.tar.{number:03}").write_bytes(part)
+    facts: dict[str, Any] = {"versions": versions(device_of("auto")), "chosen": chosen, "figures": figures}
+    (arguments.out / f"{arguments.stage}.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

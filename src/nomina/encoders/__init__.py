@@ -1,0 +1,50 @@
+"""Encoders: texts in, unit vectors out. ``ENCODERS`` names them; each is imported when it is first used."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from nomina.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from nomina.encoders.base import TrainableEncoder
+
+ENCODERS = {
+    "bert": "nomina.encoders.bert.BertEncoder",
+    "rescnn": "nomina.encoders.rescnn.ResCnnEncoder",
+}
+"""Kind of an encoder, and where its class is."""
+
+DESCRIPTION = "encoder.json"
+"""The file of a saved encoder's folder that says its kind and options."""
+
+
+def encoder_class(kind: str) -> type[TrainableEncoder]:
+    """The class of a kind of encoder.
+
+    Raises:
+        ArtifactError: no such kind.
+    """
+    if kind not in ENCODERS:
+        raise ArtifactError(f"no encoder is called {kind!r}: the kinds are {', '.join(ENCODERS)}")
+    module, _, name = ENCODERS[kind].rpartition(".")
+    return cast("type[TrainableEncoder]", getattr(import_module(module), name))
+
+
+def load(folder: str | Path) -> TrainableEncoder:
+    """The encoder that ``TrainableEncoder.save`` wrote to a folder.
+
+    Raises:
+        ArtifactError: the folder holds no saved encoder, or a damaged one.
+        MissingExtra: torch is not installed.
+    """
+    path = Path(folder) / DESCRIPTION
+    try:
+        options = json.loads(path.read_text(encoding="utf-8"))
+        kind = str(options.pop("kind"))
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise ArtifactError(f"{path} does not describe a saved encoder: name a folder that has been saved") from error
+    return encoder_class(kind).load(folder, **options)

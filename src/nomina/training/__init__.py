@@ -1,0 +1,1 @@
+"""Training: losses, examples, noise, and one loop that saves, resumes and tells how it goes."""

@@ -1,0 +1,160 @@
+"""Self-alignment (SapBERT section 2): names of one concept drawn together, by a metric loss on synonym pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nomina.encoders.base import TrainableEncoder
+from nomina.training.examples import Ints, Pairs, TokenTable, bucketed
+from nomina.training.loop import Objective
+from nomina.training.metric import MetricLoss, multi_similarity
+
+
+@dataclass(frozen=True, slots=True)
+class AlignOptions:
+    """How batches are made.
+
+    Attributes:
+        batch_size: pairs.
+        noise: share of the pairs whose left name is one of its noisy copies.
+        hard: share of a batch that is replaced by pairs of near concepts of the rest.
+        seed: of the order and of all choices.
+    """
+
+    batch_size: int = 512
+    noise: float = 0.0
+    hard: float = 0.0
+    seed: int = 0
+
+
+class SelfAlignment(Objective[Ints]):
+    """Synonym pairs under a metric loss; a batch is the numbers of left names, right names and concepts, (3, n).
+
+    Args:
+        encoder: Whose module is trained.
+        table: The tokens of n names, then of their noisy copies, a whole copy of the list after the other.
+        pairs: Positive pairs over the first n rows.
+        names: n.
+        options: See there.
+        loss: Of vectors and labels.
+        weights: How often a pair comes in an epoch, (number of pairs,) whole numbers; None: once each.
+    """
+
+    def __init__(
+        self,
+        encoder: TrainableEncoder,
+        table: TokenTable,
+        pairs: Pairs,
+        names: int,
+        options: AlignOptions,
+        loss: MetricLoss = multi_similarity,
+        weights: Ints | None = None,
+    ) -> None:
+        self.module, self.table, self.pairs, self.names = encoder.module, table, pairs, names
+        self.options, self.metric = options, loss
+        self.neighbours: Ints | None = None
+        self.copies = len(table.lengths) // names - 1
+        self._examples = np.arange(len(pairs)) if weights is None else np.repeat(np.arange(len(pairs)), weights)
+        lengths = table.lengths[:names].numpy()
+        self._lengths = np.maximum(lengths[pairs.left], lengths[pairs.right])[self._examples]
+        last = int(pairs.concept[-1]) if len(pairs) else -1
+        self._first = np.searchsorted(pairs.concept, np.arange(last + 2))
+
+    def batches(self, epoch: int) -> Iterator[Ints]:
+        """Pairs of like length, some replaced by pairs of near concepts, sides and noise drawn at random."""
+        rng = np.random.default_rng([self.options.seed, epoch])
+        for batch in bucketed(self._lengths, self.options.batch_size, rng):
+            chosen = self._examples[batch]
+            if self.neighbours is not None and self.options.hard > 0:
+                chosen = self._harder(chosen, rng)
+            yield self._sides(chosen, rng)
+
+    def _harder(self, chosen: Ints, rng: np.random.Generator) -> Ints:
+        """Replace the last share of a batch by pairs of concepts near to the others'."""
+        assert self.neighbours is not None
+        keep = round(len(chosen) * (1 - self.options.hard))
+        anchors = self.pairs.concept[rng.choice(chosen[:keep], len(chosen) - keep)]
+        near = self.neighbours[anchors, rng.integers(0, self.neighbours.shape[1], len(anchors))]
+        count = self._first[near + 1] - self._first[near]
+        replaced = self._first[near] + (rng.random(len(near)) * count).astype(np.int64)
+        return np.concatenate([chosen[:keep], np.where(count > 0, replaced, chosen[keep:])])
+
+    def _sides(self, chosen: Ints, rng: np.random.Generator) -> Ints:
+        swap = rng.random(len(chosen)) < 0.5
+        left = np.where(swap, self.pairs.right[chosen], self.pairs.left[chosen])
+        right = np.where(swap, self.pairs.left[chosen], self.pairs.right[chosen])
+        if self.copies:
+            noisy = (rng.random(len(chosen)) < self.options.noise) | (left == right)
+            left = left + noisy * self.names * rng.integers(1, self.copies + 1, len(chosen))
+        return np.stack([left, right, self.pairs.concept[chosen]])
+
+    def loss(self, batch: Ints) -> Tensor:
+        """The metric loss over the left and right names of a batch together."""
+        vectors, labels, _ = self._encoded(batch)
+        with torch.autocast(vectors.device.type, enabled=False):
+            return self.metric(vectors, labels)
+
+    def _encoded(self, batch: Ints) -> tuple[Tensor, Tensor, Tensor]:
+        """Vectors, labels and table rows of a batch, left names before right ones."""
+        left, right, concept = torch.from_numpy(batch)
+        rows = torch.cat([left, right])
+        vectors = self.module(*self.table.batch(rows)).float()
+        return vectors, torch.cat([concept, concept]).to(vectors.device, non_blocking=True), rows
+
+
+class DistilledAlignment(SelfAlignment):
+    """Self-alignment of a student that also draws each vector to a teacher's: (1 - cosine) + weight * metric loss.
+
+    Args:
+        encoder, table, pairs, names, options: See ``SelfAlignment``.
+        targets: The teacher's vectors of all rows of the table, (rows, the student's dim), unit rows, any float type.
+        weight: Of the metric loss.
+        weights: See ``SelfAlignment``.
+    """
+
+    def __init__(
+        self,
+        encoder: TrainableEncoder,
+        table: TokenTable,
+        pairs: Pairs,
+        names: int,
+        options: AlignOptions,
+        targets: Tensor,
+        weight: float = 1.0,
+        weights: Ints | None = None,
+    ) -> None:
+        super().__init__(encoder, table, pairs, names, options, weights=weights)
+        self.targets, self.weight = targets, weight
+
+    def loss(self, batch: Ints) -> Tensor:
+        """Distance to the teacher over all rows of a batch, and the metric loss over them."""
+        vectors, labels, rows = self._encoded(batch)
+        with torch.autocast(vectors.device.type, enabled=False):
+            cosines = (vectors * self.targets[rows.to(vectors.device)].float()).sum(dim=1)
+            away = (1 - cosines).mean()
+            return away + self.weight * self.metric(vectors, labels) if self.weight else away
+
+
+def principal(vectors: Tensor, dim: int) -> Tensor:
+    """The projection (d, dim) of unit vectors that keeps their dot products best: the first principal directions.
+
+    Not centred, so that what is projected and scaled to length 1 again has nearly the same cosines.
+    """
+    _, directions = torch.linalg.eigh((vectors.T @ vectors).double())
+    return directions[:, -dim:].flip(1).to(vectors.dtype)
+
+
+def near_concepts(vectors: Tensor, count: int, chunk: int = 4096) -> Ints:
+    """The nearest others of each of n concepts, given one unit vector each (n, d): (n, count), best first."""
+    found = []
+    for start in range(0, len(vectors), chunk):
+        scores = vectors[start : start + chunk] @ vectors.T
+        own = torch.arange(start, start + len(scores), device=vectors.device).unsqueeze(1)
+        found.append(scores.scatter_(1, own, -torch.inf).topk(count, dim=1).indices.cpu())
+    ranked: Ints = torch.cat(found).numpy()
+    return ranked
