@@ -61,7 +61,7 @@ def figures(runs: list[Run]) -> dict[str, float]:
 
 
 def machine() -> dict[str, str | int | float | None]:
-    """What the figures depend on besides the code; the load is that of the last minute, before anything was measured."""
+    """What the figures depend on besides the code; the load is that of the minute before."""
     cpu = platform.processor() or platform.machine()
     if (info := Path("/proc/cpuinfo")).exists():
         models = [line.split(":")[1].strip() for line in info.read_text("utf-8").splitlines() if "model name" in line]
