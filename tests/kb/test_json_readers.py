@@ -91,6 +91,12 @@ def test_cellxgene() -> None:
     ]
 
 
+def test_cellxgene_says_its_release_in_the_name() -> None:
+    info = cellxgene.describe(Path("folder", "MONDO-ontology-v2026-05-05.json.zst"))
+    assert (info.title, info.release) == ("MONDO", "v2026-05-05")
+    assert cellxgene.describe(DATA / "cellxgene.json") == SourceInfo("cellxgene.json")
+
+
 def test_genbioel() -> None:
     assert list(genbioel.read(DATA / "target_kb.json")) == [
         Entity("T:1", (Name("Disease"),)),

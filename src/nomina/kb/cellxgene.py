@@ -10,9 +10,12 @@ from typing import Any
 from nomina.errors import FormatError
 from nomina.files import Skip, report
 from nomina.kb.jsonstream import ANY, values
+from nomina.kb.schema import SourceInfo
 from nomina.types import PREFERRED, Entity, Name, Retired
 
 _START = re.compile(rb'\s*\{\s*"[^"]+"\s*:\s*\{\s*"(?:ancestors|label|description|deprecated|synonyms)"\s*:')
+
+_NAME = re.compile(r"([A-Za-z]+)-ontology-(.+?)\.json")
 
 
 def sniff(head: bytes) -> bool:
@@ -40,6 +43,12 @@ def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity | Retired]:
             report(FormatError(path, found.line, f"a second entry of the id {record.id}"), skip)
         seen.add(record.id)
         yield record
+
+
+def describe(path: Path) -> SourceInfo:
+    """Ontology and release, which the package says in the file's name."""
+    named = _NAME.match(path.name)
+    return SourceInfo(path.name, title=named[1] if named else None, release=named[2] if named else None)
 
 
 def _record(id: str, entry: dict[str, Any]) -> Entity | Retired:
