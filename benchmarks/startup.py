@@ -2,8 +2,8 @@
 
 ``python benchmarks/startup.py`` writes ``benchmarks/results/startup.json``. Every figure is of whole processes, as a
 user meets them, in a cache folder of its own; repeated ones are medians. CPU seconds are there for busy machines, where
-the wall clock measures the others too. Peak memory is never below that of this script
-(some 20 MB): the system counts what a process held before it became another.
+the wall clock measures the others too. Peak memory is never below that of this script (some 20 MB): the system counts
+what a process held before it became another.
 """
 
 from __future__ import annotations
