@@ -166,7 +166,7 @@ def test_lenient_says_what_it_dropped(nomina, tmp_path: Path) -> None:
         (["show", "{tiny}", "xyz"], "tiny has no concept with the id or name 'xyz'"),
         (["show", "{data}/tiny.obo"], "{data}/tiny.obo is not a KB: build one from it"),
         (["build", "{tmp}/no.obo", "-o", "{tmp}/a.kb"], "{tmp}/no.obo: cannot be read (No such file or directory)"),
-        (["build", "{data}/tiny.obo", "-o", "{tmp}/a.kb", "--format", "owl"], "no format 'owl'; there are: obo"),
+        (["build", "{data}/tiny.obo", "-o", "{tmp}/a.kb", "--format", "docx"], "no format 'docx'; there are: obo"),
         (["build", "{data}/tiny.obo", "-o", "{tmp}/a.kb", "--root", "T:9"], "the root 'T:9' is not a concept"),
         (
             ["build", "{data}/tiny.obo", "-o", "{tmp}/a.kb", "--types", "x"],

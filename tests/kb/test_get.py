@@ -120,7 +120,7 @@ def test_out_of_a_package(tiny: Source, home: Path) -> None:
 def test_the_second_time_nothing_is_fetched_or_built(tiny: Source, index: Path, monkeypatch) -> None:
     kb = get("tiny")
     next(index.glob("*.whl")).unlink()
-    monkeypatch.setattr(getting, "build_from_files", None)
+    monkeypatch.setattr(getting, "build_sources", None)
     assert get("tiny").path == kb.path
     with pytest.raises(UsageError, match=r"pip cannot get tinyterms 1\.0"):
         get("tiny", again=True)

@@ -80,13 +80,13 @@ def build(
     Each SOURCE is a file, folder or archive of a format in docs/formats (OBO, JSON Lines, TSV, UMLS, SNOMED CT, ...),
     as it is or packed (.gz, .zip, .zst). Concepts with the same id in several sources become one.
     """
-    from nomina.kb.build import BuildOptions, build_from_files
+    from nomina.kb.build import BuildOptions, build_sources
     from nomina.kb.options import Value, parsed
 
     options = BuildOptions(name or output.stem, types, root, lenient)
     extra: dict[str, Value] = {**parsed(texts), **({"split_ids": True} if split_ids else {})}
     with building(output) as progress:
-        built = build_from_files(output, sources, options, format=format, progress=progress, **extra)
+        built = build_sources(output, sources, options, extra, format=format, progress=progress)
     say_problems(built)
     click.echo(size_of(output, built), err=True)
 

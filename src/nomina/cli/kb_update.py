@@ -30,7 +30,7 @@ def add(
 
     with building(output) as progress:
         base, options = resolve_kb(kb), parsed(texts)
-        done = add_files(base, output, files, format=format, lenient=lenient, progress=progress, **options)
+        done = add_files(base, output, files, options, format=format, lenient=lenient, progress=progress)
     say_problems(done.kb)
     click.echo(size_of(output, done.kb), err=True)
     click.echo(f"{done.added:,} concepts added, {done.changed:,} extended, {done.retired:,} retired", err=True)

@@ -64,7 +64,6 @@ def build_from_files(
     *,
     format: str | None = None,
     progress: Progress | None = None,
-    described: Callable[[SourceInfo], SourceInfo] | None = None,
     **reader_options: Value,
 ) -> KnowledgeBase:
     """Build a KB from the files of terminologies: each sniffed, read, hashed and described in the manifest.
@@ -75,7 +74,6 @@ def build_from_files(
         options: see ``BuildOptions``; the name is by default that of the file.
         format: a key of ``FORMATS`` where sniffing is not wanted.
         progress: told how far the build is.
-        described: given what a file says of itself, what the manifest says of it.
         **reader_options: what the formats' ``read`` take beside; each is passed to the formats that know it.
 
     Raises:
@@ -84,6 +82,24 @@ def build_from_files(
         KnowledgeBaseError: as ``build``.
     """
     options = options or BuildOptions(Path(path).stem)
+    return build_sources(path, files, options, reader_options, format=format, progress=progress)
+
+
+def build_sources(
+    path: str | Path,
+    files: Sequence[str | Path],
+    options: BuildOptions,
+    reader_options: Mapping[str, Value],
+    *,
+    format: str | None = None,
+    progress: Progress | None = None,
+    described: Callable[[SourceInfo], SourceInfo] | None = None,
+) -> KnowledgeBase:
+    """``build_from_files`` for options of any name; ``described`` turns what a file says of itself into the manifest's.
+
+    Raises:
+        NominaError: as ``build_from_files``.
+    """
     problems = Problems(options.lenient)
     records, describe = open_sources(files, problems, format, reader_options)
 

@@ -16,7 +16,7 @@ from nomina._version import __version__
 from nomina.download import DownloadError, Fetched, fetch
 from nomina.errors import KnowledgeBaseError, UsageError
 from nomina.files import home_folder, lock, sha256
-from nomina.kb.build import BuildOptions, build_from_files
+from nomina.kb.build import BuildOptions, build_sources
 from nomina.kb.catalogue import Owner, Snapshot, Source, catalogue, find
 from nomina.kb.packages import PackageError, fetch_package, installed
 from nomina.kb.schema import SCHEMA_VERSION, SourceInfo
@@ -174,12 +174,6 @@ def _build(source: Source, material: _Material, path: Path, progress: Progress |
         )
 
     options = BuildOptions(source.name, how.types, how.root)
-    return build_from_files(
-        path,
-        material.files,
-        options,
-        format=how.format,
-        progress=progress,
-        described=described,
-        **how.options,
+    return build_sources(
+        path, material.files, options, how.options, format=how.format, progress=progress, described=described
     )

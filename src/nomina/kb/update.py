@@ -9,7 +9,7 @@ calls obsolete, alternative or merged is retired even where the old version has 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -146,11 +146,11 @@ def add_files(
     base: KnowledgeBase,
     path: str | Path,
     files: Sequence[str | Path],
+    reader_options: Mapping[str, Value] | None = None,
     *,
     format: str | None = None,
     lenient: bool = False,
     progress: Progress | None = None,
-    **reader_options: Value,
 ) -> Update:
     """``add`` what the files of terminologies hold; see ``build_from_files`` for the arguments.
 
@@ -160,7 +160,7 @@ def add_files(
         KnowledgeBaseError: as ``add``.
     """
     problems = Problems(lenient)
-    records, describe = open_sources(files, problems, format, reader_options)
+    records, describe = open_sources(files, problems, format, reader_options or {})
     return _update(base, path, records, problems, describe, progress)
 
 
