@@ -42,6 +42,8 @@ replaced_by) are JSON arrays, NULL where empty. An entity that is retired in a l
 64-bit hash of the key: an index over the keys themselves would make the file a third larger.
 """
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 INDEXES = """
 CREATE UNIQUE INDEX entity_id ON entity (id);
 CREATE INDEX name_row ON name (row);
@@ -169,7 +171,7 @@ class Manifest:
 
 def pack(values: tuple[str, ...]) -> str | None:
     """A list as the tables hold it."""
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":")) if values else None
+    return _ENCODE(values) if values else None
 
 
 def unpack(text: str | None) -> tuple[str, ...]:
