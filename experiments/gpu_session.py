@@ -30,6 +30,7 @@ from sapbert_align import device_of, say, versions
 
 from nomina.encoders import load
 from nomina.encoders.base import WEIGHTS
+from nomina.encoders.bert import BertEncoder
 
 HERE = Path(__file__).resolve().parent
 STARTED = time.monotonic()
@@ -39,11 +40,14 @@ PART = 15 * 2**20
 MOST_PARTS = 4
 
 ALIGN = {
+    "recipe": ["--no-merge", "--every", "1000"],
+    "recipe-5e-5": ["--no-merge", "--lr", "5e-5", "--every", "1000"],
+    "recipe-2e-5": ["--no-merge", "--lr", "2e-5", "--every", "1000"],
     "ms": ["--repeat", "3", "--noise", "0.3"],
     "ms-hard": ["--repeat", "3", "--noise", "0.3", "--hard", "0.3", "--seed", "1"],
     "infonce-hard": ["--repeat", "3", "--noise", "0.3", "--hard", "0.3", "--loss", "infonce", "--seed", "2"],
 }
-"""All join concepts, repeat diseases and add noise; ``hard``: also near concepts."""
+"""``recipe`` is the plain one; the others join concepts, repeat diseases and add noise; ``hard``: also near concepts."""
 
 RESCNN = {
     "max": [],
@@ -126,8 +130,10 @@ def evaluate(
     """Development figures of the saved variants, and of the averages of two or more of them."""
     dev = DevSets(arguments.data, arguments.limit)
     if average:
-        for size in range(2, len(trained) + 1):
-            for names in itertools.combinations(trained, size):
+        BertEncoder(arguments.data / "minilm", "mean", 25).save(folder / "base")
+        alone = ["base", *trained]
+        for size in range(2, len(alone) + 1):
+            for names in itertools.combinations(alone, size):
                 mean_of(folder, names)
                 trained = [*trained, "+".join(names)]
     figures = {}
