@@ -47,7 +47,7 @@ ALIGN = {
     "ms-hard": ["--repeat", "3", "--noise", "0.3", "--hard", "0.3", "--seed", "1"],
     "infonce-hard": ["--repeat", "3", "--noise", "0.3", "--hard", "0.3", "--loss", "infonce", "--seed", "2"],
 }
-"""``recipe`` is the plain one; the others join concepts, repeat diseases and add noise; ``hard``: also near concepts."""
+"""``recipe`` is the plain one; the others join concepts, repeat diseases, add noise; ``hard``: also near concepts."""
 
 RESCNN = {
     "max": [],

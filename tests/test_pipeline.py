@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 import nomina
-from nomina import pipeline as module
+from nomina import detect
 from nomina.errors import KnowledgeBaseError, UsageError
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers import LINKERS
@@ -106,7 +106,7 @@ def test_context_says_what_is_denied_and_whose_it_is(kb: KnowledgeBase) -> None:
 
 
 def test_predictions_keep_their_place_among_documents_with_and_without_mentions(linker: Pipeline, monkeypatch) -> None:
-    monkeypatch.setattr(module, "_BATCH", 3)
+    monkeypatch.setattr(detect, "_BATCH_DOCUMENTS", 3)
     texts = ["seizures", "", "no ataxia", "nothing", "short stature, ataxia"]
     documents = [
         Document(str(i), texts[i % 5], (Mention(((0, 2),), "fit"),) if i % 7 == 5 and texts[i % 5] else ())

@@ -32,6 +32,7 @@ _MOST_SKIPPED = 3
 _SHORTEST = 3
 _LONGEST_ACRONYM = 6
 _BATCH_CHARACTERS = 200_000
+_BATCH_DOCUMENTS = 256
 _JOINT = re.compile(r"\s+(?:and|or)\s+|\s*/\s*", re.IGNORECASE)
 _MARK = re.compile(r"[,()\[\]{}/;:]")
 
@@ -93,7 +94,7 @@ class Detector:
     def mentions(self, documents: Iterable[Document]) -> Iterator[Document]:
         """The documents with the mentions found in them, in order of their start, in place of any they had."""
         stream = iter(documents)
-        while batch := _by_size(stream):
+        while batch := by_size(stream):
             for document, found in zip(batch, self.find([d.text for d in batch]), strict=True):
                 mentions = tuple(Mention(f.spans, joined(document.text, f.spans)) for f in found)
                 yield Document(document.id, document.text, mentions)
@@ -238,13 +239,14 @@ class Detector:
         return frozenset(above)
 
 
-def _by_size(stream: Iterator[Document]) -> list[Document]:
+def by_size(stream: Iterator[Document]) -> list[Document]:
+    """The next documents, together a good load for numpy and no more: some 200,000 characters, 256 documents."""
     batch: list[Document] = []
     size = 0
     for document in stream:
         batch.append(document)
         size += len(document.text)
-        if size >= _BATCH_CHARACTERS:
+        if size >= _BATCH_CHARACTERS or len(batch) == _BATCH_DOCUMENTS:
             break
     return batch
 

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from nomina.context import attributes
-from nomina.detect import Detector, Overlaps
+from nomina.detect import Detector, Overlaps, by_size
 from nomina.errors import UsageError
 from nomina.kb.sources import resolve_kb
 from nomina.kb.store import KnowledgeBase, Subset
@@ -24,8 +24,6 @@ from nomina.linkers import LINKERS
 from nomina.linkers.base import Linker
 from nomina.linkers.dictionary import DictionaryLinker
 from nomina.types import Document, Mention, Prediction
-
-_BATCH = 256
 
 
 class Pipeline:
@@ -52,6 +50,8 @@ class Pipeline:
     ) -> None:
         if k < 1:
             raise UsageError(f"k must be at least 1, not {k}")
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise UsageError(f"threshold must be between 0 and 1, not {threshold}")
         self.linker, self.detector = linker, detector
         self.k, self.threshold, self.within, self.context = k, threshold, within, context
 
@@ -74,7 +74,7 @@ class Pipeline:
     def link(self, documents: Iterable[Document]) -> Iterator[Prediction]:
         """One prediction a mention, document by document; mentions are looked for in documents that have none."""
         stream = iter(documents)
-        while batch := list(islice(stream, _BATCH)):
+        while batch := by_size(stream):
             bare = self.detector.mentions(document for document in batch if not document.mentions)
             ready = [document if document.mentions else next(bare) for document in batch]
             yield from self._in_context(ready) if self.context else self._linked(ready)
@@ -103,8 +103,8 @@ def load(
     *,
     k: int = 5,
     threshold: float | None = None,
-    under: Iterable[str] = (),
-    types: Iterable[str] = (),
+    under: str | Iterable[str] = (),
+    types: str | Iterable[str] = (),
     overlaps: Overlaps = "longest",
     context: bool = True,
 ) -> Pipeline:
@@ -115,8 +115,8 @@ def load(
         kb: an opened KB, the file of one, or the name of one (``hpo``, the embedded default: built on first use).
         k: how many concepts to offer for a mention at most.
         threshold: the score under which the linker abstains (its own default where None).
-        under: answer only with concepts under these ids, themselves included.
-        types: answer only with concepts of these types.
+        under: answer only with concepts under this id or these ids, themselves included.
+        types: answer only with concepts of this type or these types.
         overlaps: which of overlapping mentions to find, ``longest`` or ``all`` (see ``Detector``).
         context: whether to look for negation and experiencer.
 
@@ -127,7 +127,7 @@ def load(
     if linker not in LINKERS:
         raise UsageError(f"no linker {linker!r}; there are: {', '.join(LINKERS)}")
     base = kb if isinstance(kb, KnowledgeBase) else resolve_kb(kb)
-    under, types = tuple(under), tuple(types)
+    under, types = ((value,) if isinstance(value, str) else tuple(value) for value in (under, types))
     within = base.subset(under, types) if under or types else None
     module, name = LINKERS[linker].rsplit(".", 1)
     ranker: Linker = getattr(import_module(module), name)(base)

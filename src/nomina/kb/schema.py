@@ -47,6 +47,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 INDEXES = """
 CREATE UNIQUE INDEX entity_id ON entity (id);
 CREATE INDEX name_row ON name (row);
+CREATE INDEX edge_child ON edge (child);
 """
 
 _CONTENT = (
