@@ -53,7 +53,8 @@ class BertEncoder(TrainableEncoder):
         bert, tokenizer = _load(path)
         if getattr(bert, "pooler", None) is not None:
             bert.pooler = None
-        self.module = _Pooled(bert.float(), pooling).eval()
+        self._bert = bert.float()
+        self.module = _Pooled(self._bert, pooling).eval()
         self.tokenizer = fitted(tokenizer.backend_tokenizer, length)
         self.pooling, self.length, self.pad_id = pooling, length, tokenizer.pad_token_id or 0
         self.dim = int(bert.config.hidden_size)
@@ -73,12 +74,12 @@ class BertEncoder(TrainableEncoder):
 
     def _save_config(self, folder: Path) -> None:
         with atomic(folder / "config.json") as temporary:
-            temporary.write_text(self.module.bert.config.to_json_string(), encoding="utf-8")
+            temporary.write_text(self._bert.config.to_json_string(), encoding="utf-8")
 
     @property
     def word_embeddings(self) -> Tensor:
         """The word-piece embeddings (vocabulary, width): what ResCNN starts from."""
-        table: Tensor = self.module.bert.get_input_embeddings().weight
+        table: Tensor = self._bert.get_input_embeddings().weight
         return table.detach()
 
 

@@ -58,7 +58,8 @@ class ResCnn(nn.Module):
         tune_embeddings: bool = False,
     ) -> None:
         super().__init__()
-        self.embeddings = nn.Embedding.from_pretrained(embeddings.clone(), freeze=not tune_embeddings)
+        self.embeddings = nn.Embedding(embeddings.shape[0], embeddings.shape[1], _weight=embeddings.clone())
+        self.embeddings.weight.requires_grad_(tune_embeddings)
         self.projection = nn.Linear(embeddings.shape[1], width)
         self.blocks = nn.ModuleList(_Block(width, filters, hidden) for _ in range(blocks))
         self.attention = None

@@ -146,7 +146,8 @@ def principal(vectors: Tensor, dim: int) -> Tensor:
     Not centred, so that what is projected and scaled to length 1 again has nearly the same cosines.
     """
     _, directions = torch.linalg.eigh((vectors.T @ vectors).double())
-    return directions[:, -dim:].flip(1).to(vectors.dtype)
+    projection: Tensor = directions[:, -dim:].flip(1).to(vectors.dtype)
+    return projection
 
 
 def near_concepts(vectors: Tensor, count: int, chunk: int = 4096) -> Ints:

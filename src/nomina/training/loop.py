@@ -167,7 +167,7 @@ class _Run(Generic[Batch]):
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.options.bf16):
             loss = self.objective.loss(batch)
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(self.parameters, self.options.clip)
         self.optimizer.step()
         self.losses.append(loss.detach())
