@@ -24,7 +24,7 @@ demo: $(VENV)/.bare
 test: $(VENV)/.test
 	$(CHECK)
 
-test-extras: $(VENV)/.test
+test-extras: $(VENV)/.extras
 	$(CHECK) extras
 
 format: $(VENV)/.test
@@ -44,4 +44,8 @@ $(VENV)/.bare: pyproject.toml constraints.txt | $(RUN)
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(RUN)
 	$(INSTALL) --editable ".[dev,train]"
+	@touch $@
+
+$(VENV)/.extras: $(VENV)/.test
+	$(INSTALL) --editable ".[dev,train,oracles]"
 	@touch $@
