@@ -124,9 +124,10 @@ class Detector:
 
     def _share(self, units: Units, texts: Sequence[str], kept: list[list[Found]]) -> None:
         """Add the discontinuous names of enumerations whose contiguous partner stayed."""
+        contiguous = {(index, f.spans[0]) for index, found in enumerate(kept) for f in found}
         for name in shared_names(units, texts, self.lexicon):
             matches = self._matches(joined(texts[name.text], name.spans))
-            if matches and any(f.spans == (name.partner,) for f in kept[name.text]):
+            if matches and (name.text, name.partner) in contiguous:
                 kept[name.text].append(Found(name.spans, matches))
 
     def _abbreviated(self, text: str, found: list[Found], defined: Sequence[Definition]) -> list[Found]:

@@ -21,9 +21,11 @@ from nomina.kb.sources import resolve_kb
 from nomina.kb.store import KnowledgeBase, Subset
 from nomina.lexicon import Lexicon
 from nomina.linkers import LINKERS
-from nomina.linkers.base import Linker
+from nomina.linkers.base import Linker, Rule
 from nomina.linkers.dictionary import DictionaryLinker
 from nomina.types import Document, Mention, Prediction
+
+_DOUBTFUL = 2  # characters
 
 
 class Pipeline:
@@ -77,19 +79,30 @@ class Pipeline:
         while batch := by_size(stream):
             bare = self.detector.mentions(document for document in batch if not document.mentions)
             ready = [document if document.mentions else next(bare) for document in batch]
-            yield from self._in_context(ready) if self.context else self._linked(ready)
+            predictions = self._linked(ready)
+            for given, document in zip(batch, ready, strict=True):
+                own: Iterable[Prediction] = islice(predictions, len(document.mentions))
+                own = own if given.mentions else map(_doubted, own)
+                yield from self._in_context(document, own) if self.context else own
 
     def _linked(self, documents: Iterable[Document]) -> Iterator[Prediction]:
         return self.linker.link(documents, k=self.k, threshold=self.threshold, within=self.within)
 
-    def _in_context(self, documents: list[Document]) -> Iterator[Prediction]:
-        predictions = self._linked(documents)
-        for document in documents:
-            found = attributes(document.text, [(m.start, m.end) for m in document.mentions])
-            for (negated, experiencer), prediction in zip(found, islice(predictions, len(found)), strict=True):
-                if negated or experiencer != prediction.experiencer:
-                    prediction = replace(prediction, negated=negated, experiencer=experiencer)
-                yield prediction
+    def _in_context(self, document: Document, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+        found = attributes(document.text, [(m.start, m.end) for m in document.mentions])
+        for (negated, experiencer), prediction in zip(found, predictions, strict=True):
+            if negated or experiencer != prediction.experiencer:
+                prediction = replace(prediction, negated=negated, experiencer=experiencer)
+            yield prediction
+
+
+def _doubted(prediction: Prediction) -> Prediction:
+    """Abstain from two letters found in a text that does not define them: "MI" may be a state, "RA" the room's air."""
+    if len(prediction.mention.text) > _DOUBTFUL or prediction.abstained:
+        return prediction
+    return (
+        prediction if prediction.candidates[0].rule == Rule.ABBREVIATION.label else replace(prediction, abstained=True)
+    )
 
 
 def _as_document(number: int, mention: str) -> Document:
