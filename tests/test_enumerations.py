@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import nomina
 from nomina.detect import Detector
 from nomina.enumerations import Shared, joined, shared_names
 from nomina.lexicon import Lexicon
@@ -33,7 +34,7 @@ def found(lexicon: Lexicon, text: str) -> list[str]:
         ("breast and ovarian cancer", ["breast+cancer", "ovarian cancer"]),
         ("Breast or ovarian cancers.", ["Breast+cancers", "ovarian cancers"]),
         ("of hereditary breast and ovarian cancer", ["breast+cancer", "ovarian cancer"]),
-        ("breast, ovarian cancer", ["ovarian cancer"]),
+        ("breast, ovarian cancer", ["breast+cancer", "ovarian cancer"]),
         ("branchial and otic anomalies", ["branchial+anomalies", "otic anomalies"]),
         ("branchial, otic and renal anomalies", ["branchial+anomalies", "otic+anomalies", "renal anomalies"]),
         ("branchial, otic, and renal anomalies", ["branchial+anomalies", "otic+anomalies", "renal anomalies"]),
@@ -112,3 +113,20 @@ def test_a_part_that_a_filter_leaves_out_is_no_mention(lexicon: Lexicon) -> None
     rows = np.array([name != "ovarian cancer" for name in lexicon.kb.names])
     (only,) = Detector(lexicon, rows=rows).find(["breast and ovarian cancer"])[0]
     assert [lexicon.kb.names[match.row] for match in only.matches] == ["cancer"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("low-set, rotated ears", ["low-set ears", "rotated ears"]),
+        ("ataxia, rotated ears", ["ataxia", "rotated ears"]),
+        ("delayed motor and speech development", ["delayed motor", "delayed speech development"]),
+        ("tonic-clonic and absence seizures", ["absence seizures", "tonic-clonic seizures"]),
+    ],
+)
+def test_commas_longest_parts_and_whole_words(make_kb, text: str, expected: list[str]) -> None:
+    names = ["low-set ears", "rotated ears", "ataxia", "ataxia ears", "delayed motor", "delayed speech"]
+    names += ["delayed speech development", "absence seizures", "clonic seizures", "tonic-clonic seizures"]
+    kb = make_kb({f"A:{i}": name for i, name in enumerate(names)})
+    pipeline = nomina.load(kb=kb)
+    assert sorted(p.mention.text for p in pipeline.link_text(text)) == sorted(expected)

@@ -7,6 +7,7 @@ Candidates are found by hash for all texts at once; ``Lexicon.lookup`` on the ve
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from nomina.types import Span
 from nomina.units import COMMA, END, PAUSE, WORD, Units, complete
 
 _MOST_WORDS = 3  # of a part that is listed, and of what they share
+_NEAR = 32  # names of one text that may cover each other lie so near in its list
+_HYPHENS = frozenset("-‐‑")
 
 
 class Shared(NamedTuple):
@@ -39,19 +42,66 @@ class _Words(NamedTuple):
     whole: NDArray[np.bool_]
 
 
+class _Seams(NamedTuple):
+    """Where listed parts meet: the word behind the left one, the first of the right one, the pauses between them."""
+
+    behind: NDArray[np.intp]
+    ahead: NDArray[np.intp]
+    pauses: int
+
+
+class _Window(NamedTuple):
+    """Word numbers: the left part is ``first`` to ``cut``, the right one ``other`` to ``last``, behind the seam."""
+
+    first: int
+    cut: int
+    behind: int
+    ahead: int
+    other: int
+    last: int
+
+
 def shared_names(units: Units, texts: Sequence[str], lexicon: Lexicon) -> list[Shared]:
-    """The discontinuous names in all enumerations of the texts."""
+    """The discontinuous names in all enumerations of the texts; none that another one covers."""
     words = _words(units)
-    joins = np.flatnonzero(units.joins[words.unit])
     found: dict[tuple[int, tuple[Span, Span]], Shared] = {}
-    for head_first in (False, True):
-        for near in range(1, _MOST_WORDS + 1):
-            for far in range(1, _MOST_WORDS + 1):
-                for head in range(1, _MOST_WORDS + 1):
-                    for window in _windows(words, joins, lexicon, head_first, near, far, head):
-                        for name in _confirmed(units, words, texts, lexicon, head_first, window):
-                            found[name.text, name.spans] = name
-    return list(found.values())
+    for seams, head_first in _seams(units, words):
+        for near, far, head in product(range(1, _MOST_WORDS + 1), repeat=3):
+            for window in _windows(words, seams, lexicon, head_first, (near, far, head)):
+                for name in _confirmed(units, words, texts, lexicon, head_first, window):
+                    found[name.text, name.spans] = name
+    by_text: dict[int, list[Shared]] = {}
+    for name in found.values():
+        by_text.setdefault(name.text, []).append(name)
+    return [name for names in by_text.values() for name in _uncovered(names)]
+
+
+def _seams(units: Units, words: _Words) -> Iterator[tuple[_Seams, bool]]:
+    """What joins two parts: "and" and "or", with the shared part behind or before; a comma, with it behind."""
+    joins = np.flatnonzero(units.joins[words.unit])
+    yield _Seams(joins, joins + 1, 0), False
+    yield _Seams(joins, joins + 1, 0), True
+    unit = words.unit
+    commas = np.flatnonzero((units.kind[unit[1:] - 1] == COMMA) & (unit[1:] == unit[:-1] + 2)) + 1
+    yield _Seams(commas, commas, 1), False
+
+
+def _uncovered(names: list[Shared]) -> list[Shared]:
+    """Without those whose spans lie in the spans of another one: "delayed ... speech (development)"."""
+    ordered = sorted(names, key=lambda name: name.spans)
+    return [
+        name
+        for place, name in enumerate(ordered)
+        if not any(
+            _covers(other.spans, name.spans)
+            for other in ordered[max(0, place - _NEAR) : place + _NEAR]
+            if other is not name
+        )
+    ]
+
+
+def _covers(one: tuple[Span, Span], other: tuple[Span, Span]) -> bool:
+    return all(a[0] <= b[0] and b[1] <= a[1] for a, b in zip(one, other, strict=True))
 
 
 def _words(units: Units) -> _Words:
@@ -64,34 +114,27 @@ def _words(units: Units) -> _Words:
 
 
 def _windows(
-    words: _Words,
-    joins: NDArray[np.intp],
-    lexicon: Lexicon,
-    head_first: bool,
-    near: int,
-    far: int,
-    head: int,
-) -> Iterator[tuple[int, int, int, int, int]]:
-    """Places (first word, cut, "and", cut, behind the last word) whose listed part and shared part make a known bag.
+    words: _Words, seams: _Seams, lexicon: Lexicon, head_first: bool, sizes: tuple[int, int, int]
+) -> Iterator[_Window]:
+    """Windows whose listed part and shared part make a known bag.
 
-    Head last: listed part of ``far`` words, "and", ``near`` words, shared part of ``head``. Head first: the mirror
-    image.
+    Head last: a listed part of ``far`` words, the seam, ``near`` words, the shared part of ``head``. Head first: the
+    mirror image.
     """
+    near, far, head = sizes
+    behind, ahead = seams.behind, seams.ahead
     if head_first:
-        first, cut, other, last = joins - near - head, joins - near, joins + 1 + far, joins + 1 + far
+        first, cut, other, last = behind - near - head, behind - near, ahead, ahead + far
     else:
-        first, cut, other, last = joins - far, joins, joins + 1 + near, joins + 1 + near + head
-    inside = (first >= 0) & (last <= len(words.unit))
-    first, cut, middle, other, last = (part[inside] for part in (first, cut, joins, other, last))
-    one = (words.stretch[first] == words.stretch[last - 1]) & words.whole[last - 1]
-    first, cut, middle, other, last = (part[one] for part in (first, cut, middle, other, last))
+        first, cut, other, last = behind - far, behind, ahead + near, ahead + near + head
+    places = np.stack([first, cut, behind, ahead, other, last])
+    places = places[:, (first >= 0) & (last <= len(words.unit))]
+    first, last = places[0], places[5]
+    places = places[:, (words.stretch[first] + seams.pauses == words.stretch[last - 1]) & words.whole[last - 1]]
+    first, cut, _, _, other, last = places
     total = words.before
-    if head_first:
-        value = total[cut] - total[first] + total[last] - total[middle + 1]
-    else:
-        value = total[cut] - total[first] + total[last] - total[other]
-    hits = lexicon.table.suspects(value)
-    yield from zip(*(part[hits].tolist() for part in (first, cut, middle, other, last)), strict=True)
+    hits = lexicon.table.suspects(total[cut] - total[first] + total[last] - total[other])
+    yield from map(_Window._make, places[:, hits].T.tolist())
 
 
 def _confirmed(
@@ -100,25 +143,30 @@ def _confirmed(
     texts: Sequence[str],
     lexicon: Lexicon,
     head_first: bool,
-    window: tuple[int, int, int, int, int],
+    window: _Window,
 ) -> Iterator[Shared]:
-    first, cut, middle, other, last = window
-    index = int(units.text[words.unit[first]])
+    index = int(units.text[words.unit[window.first]])
     text = texts[index]
 
     def span(a: int, b: int) -> Span:
         return int(units.start[words.unit[a]]), int(units.end[words.unit[b - 1]])
 
-    if head_first:
-        spans, partner = (span(first, cut), span(middle + 1, last)), span(first, middle)
-    else:
-        spans, partner = (span(first, cut), span(other, last)), span(middle + 1, last)
-    whole = text[spans[0][0] : spans[1][1]]
-    if not lexicon.lookup(joined(text, spans)) or not lexicon.lookup(text[slice(*partner)]) or lexicon.lookup(whole):
+    spans = span(window.first, window.cut), span(window.other, window.last)
+    partner = span(window.first, window.behind) if head_first else span(window.ahead, window.last)
+    start, end = spans[0][0], spans[1][1]
+    if text[start - 1 : start] in _HYPHENS or text[end : end + 1] in _HYPHENS:
         return
-    yield Shared(index, spans, partner)
+    listed = text[slice(*spans[0])]
+    if window.behind == window.ahead and lexicon.lookup(listed):
+        return  # "ataxia, muscle weakness" lists findings, not their parts
+    if not lexicon.lookup(joined(text, spans)) or not lexicon.lookup(text[slice(*partner)]):
+        return
+    if lexicon.lookup(text[start:end]):
+        return
+    name = Shared(index, spans, partner)
+    yield name
     if not head_first:
-        yield from _further(units, words, text, lexicon, Shared(index, spans, partner), first)
+        yield from _further(units, words, text, lexicon, name, window.first)
 
 
 def _further(units: Units, words: _Words, text: str, lexicon: Lexicon, name: Shared, first: int) -> Iterator[Shared]:
