@@ -390,3 +390,19 @@ def test_names_that_look_up_finds_and_detection_does_not(make_kb, name: str, tex
     detector = Detector(Lexicon.open(make_kb({"A:1": name})))
     assert detector.lexicon.lookup(name)
     assert len(found(detector, text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hypotonia, neonatal seizures", ["hypotonia", "neonatal seizures"]),
+        ("hypotonia, neonatal; seizures", ["hypotonia, neonatal", "seizures"]),
+        ("hypotonia, neonatal and seizures", ["hypotonia, neonatal", "seizures"]),
+        ("hypotonia (neonatal) seizures", ["hypotonia", "seizures"]),
+        ("absence of seizures", ["seizures"]),
+        ("an absence seizure", ["absence seizure"]),
+    ],
+)
+def test_a_name_across_a_mark_ends_a_phrase_and_absence_is_no_kind_of_finding(make_kb, text, expected) -> None:
+    names = ["hypotonia", "hypotonia, neonatal", "neonatal seizures", "seizures", "absence seizures"]
+    assert found(Detector(Lexicon.open(make_kb({f"A:{i}": name for i, name in enumerate(names)}))), text) == expected

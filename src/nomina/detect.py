@@ -22,7 +22,7 @@ from nomina.errors import UsageError
 from nomina.lexicon import STEP, Lexicon, Match, forms
 from nomina.text import normalise
 from nomina.types import Document, Mention, Span
-from nomina.units import END, WORD, Units, Vocabulary, complete
+from nomina.units import END, WORD, Units, Vocabulary, complete, content_follows
 
 Overlaps = Literal["longest", "all"]
 
@@ -33,6 +33,7 @@ _SHORTEST = 3
 _LONGEST_ACRONYM = 6
 _BATCH_CHARACTERS = 200_000
 _BATCH_DOCUMENTS = 256
+_NESTED = 16  # mentions that begin at or before a place and may still reach over it
 _JOINT = re.compile(r"\s+(?:and|or)\s+|\s*/\s*", re.IGNORECASE)
 _MARK = re.compile(r"[,()\[\]{}/;:]")
 
@@ -125,9 +126,10 @@ class Detector:
     def _share(self, units: Units, texts: Sequence[str], kept: list[list[Found]]) -> None:
         """Add the discontinuous names of enumerations whose contiguous partner stayed."""
         contiguous = {(index, f.spans[0]) for index, found in enumerate(kept) for f in found}
+        outer = [sorted(f.spans[0] for f in found) for found in kept]
         for name in shared_names(units, texts, self.lexicon):
             matches = self._matches(joined(texts[name.text], name.spans))
-            if matches and (name.text, name.partner) in contiguous:
+            if matches and (name.text, name.partner) in contiguous and not _inside(name.listed, outer[name.text]):
                 kept[name.text].append(Found(name.spans, matches))
 
     def _abbreviated(self, text: str, found: list[Found], defined: Sequence[Definition]) -> list[Found]:
@@ -179,21 +181,27 @@ class Detector:
         surface = self.lexicon.kb.surface(match.row)
         if len(text) < _SHORTEST:
             return len(text) == _SHORTEST - 1 and text == surface and text.isalpha() and text.isupper()
-        if _MARK.search(text) and not _MARK.search(surface):
+        if not set(_MARK.findall(text)) <= set(_MARK.findall(surface)):
             return False
         acronym = len(surface) <= _LONGEST_ACRONYM and surface.isupper()
         return not acronym or text.removesuffix("s") == surface.removesuffix("s")
 
     def _sequences(self, units: Units) -> Iterator[Windows]:
-        """Windows of adjacent words whose sequence is in the table."""
+        """Windows of adjacent words whose sequence is in the table.
+
+        One across a mark ends a phrase: "hypotonia, neonatal" is none where "seizures" follow.
+        """
         words = np.flatnonzero(units.kind == WORD)
         segment = np.cumsum(units.kind == END)[words]
         opens, closes = _edges(units, words)
+        pause = np.cumsum(units.kind != WORD)[words]
+        apart = ~content_follows(units, words)
         rolling = np.zeros(len(words) + 1, np.uint64)
         for n in range(1, min(_LONGEST_SEQUENCE, len(words)) + 1):
             rolling = rolling[:-1] * np.uint64(STEP) + units.sequence[words[n - 1 :]]
             last = len(words) - n + 1
-            fits = np.flatnonzero((segment[:last] == segment[n - 1 :]) & opens[:last] & closes[n - 1 :])
+            unbroken = (pause[:last] == pause[n - 1 :]) | apart[n - 1 :]
+            fits = np.flatnonzero((segment[:last] == segment[n - 1 :]) & unbroken & opens[:last] & closes[n - 1 :])
             hits = fits[self.lexicon.table.suspects(rolling[fits])]
             yield _windows(units, words[hits], words[hits + n - 1])
 
@@ -250,6 +258,12 @@ def by_size(stream: Iterator[Document]) -> list[Document]:
         if size >= _BATCH_CHARACTERS or len(batch) == _BATCH_DOCUMENTS:
             break
     return batch
+
+
+def _inside(span: Span, ordered: Sequence[Span]) -> bool:
+    """Whether a span lies in one of others, which are sorted: what is part of a name is no part of an enumeration."""
+    place = bisect_left(ordered, (span[0] + 1, 0))
+    return any(start <= span[0] and span[1] <= end for start, end in ordered[max(0, place - _NESTED) : place])
 
 
 def _whole_words(text: str, word: str) -> Iterator[Span]:

@@ -29,6 +29,11 @@ class Shared(NamedTuple):
     spans: tuple[Span, Span]
     partner: Span
 
+    @property
+    def listed(self) -> Span:
+        """The span that is not part of the partner."""
+        return self.spans[1] if self.spans[0][0] >= self.partner[0] else self.spans[0]
+
 
 class _Words(NamedTuple):
     """The words that matter: unit number, sum of bag hashes before it, number of the stretch between pauses it is in.

@@ -50,6 +50,8 @@ _FILTER_BITS_AN_ENTRY = 16
 
 _PREFIX = re.compile(rf"\b({'|'.join(PREFIXES)}) (?=[^\W\d_])")
 
+_ABSENCE = re.compile(r"\babsence (?!of\b)")  # "absence seizure" is a seizure, "absence of seizures" is none
+
 Hashes = NDArray[np.uint64]
 
 
@@ -94,7 +96,7 @@ def rule_between(mention: Forms, name: Forms) -> Rule | None:
         return Rule.SPELLING
     if mention.inflected == name.inflected:
         return Rule.INFLECTION
-    if len(mention.families) < FEWEST_BAG_WORDS:
+    if len(mention.families) < FEWEST_BAG_WORDS or (_ABSENCE.search(name.key) and not _ABSENCE.search(mention.key)):
         return None
     if mention.words == name.words:
         return Rule.ORDER

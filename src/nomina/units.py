@@ -57,11 +57,16 @@ class Units(NamedTuple):
     adjective: NDArray[np.bool_]
 
 
+def content_follows(units: Units, last: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether a word that matters, and is no "and" or "or", stands right behind each of these words."""
+    after = last + 1
+    follows: NDArray[np.bool_] = (units.kind[after] == WORD) & ~units.stop[after] & ~units.joins[after]
+    return follows
+
+
 def complete(units: Units, last: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Whether a phrase may end with each of these words: "abnormal facial" may not where "features" follows."""
-    after = last + 1
-    noun_follows = (units.kind[after] == WORD) & ~units.stop[after] & ~units.joins[after]
-    whole: NDArray[np.bool_] = ~(units.adjective[last] & noun_follows)
+    whole: NDArray[np.bool_] = ~(units.adjective[last] & content_follows(units, last))
     return whole
 
 

@@ -102,7 +102,8 @@ def words_of(made: Made, first: int, last: int) -> list[str]:
 def sanctioned(made: Made, first: int, last: int, window: Forms, name: Forms) -> bool:
     gaps, words = made.gaps[first:last], words_of(made, first, last)
     if window.inflected == name.inflected:
-        return len(words) <= 14 and not any(gap in ENDS for gap in gaps)
+        broken = not all(is_plain(made, place) for place in range(first, last))
+        return len(words) <= 14 and not any(gap in ENDS for gap in gaps) and not (broken and noun_follows(made, last))
     idle = STOP_WORDS | EMPTY_WORDS
     matter = [word for word in words if word not in idle]
     if window.families != name.families or not all(is_plain(made, place) for place in range(first, last)):
@@ -125,8 +126,8 @@ def noun_follows(made: Made, last: int) -> bool:
 
 
 def admissible(text: str, surface: str) -> bool:
-    has_mark, may_have_mark = (any(mark in one for mark in ",()[]{}/;:") for one in (text, surface))
-    if len(text) < 3 or (has_mark and not may_have_mark):
+    marks, may_have = ({mark for mark in ",()[]{}/;:" if mark in one} for one in (text, surface))
+    if len(text) < 3 or marks - may_have:
         return False
     acronym = surface.isupper() and len(surface) <= 6
     return not acronym or text in (surface, f"{surface}s", surface.removesuffix("s"))
