@@ -23,6 +23,7 @@ from nomina.lexicon import Lexicon
 from nomina.linkers import LINKERS
 from nomina.linkers.base import Linker, Rule
 from nomina.linkers.dictionary import DictionaryLinker
+from nomina.text import trim
 from nomina.types import Document, Mention, Prediction
 
 _DOUBTFUL = 2  # characters
@@ -107,7 +108,9 @@ def _doubted(prediction: Prediction) -> Prediction:
 
 def _as_document(number: int, mention: str) -> Document:
     text = mention or " "
-    return Document(str(number), text, (Mention(((0, len(text)),), mention),))
+    start, end = trim(text, 0, len(text))
+    span = (start, end) if start < end else (0, len(text))
+    return Document(str(number), text, (Mention((span,), mention[slice(*span)]),))
 
 
 def load(

@@ -37,7 +37,7 @@ def test_plain_texts_are_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ('{"id": "X:1", "synonyms": ["a"]}', "unknown field 'synonyms'; a line has: id, names, definition"),
+        ('{"id": "X:1", "alias": ["a"]}', "unknown field 'alias'; a line has: id, names, definition"),
         ('{"id": "X:1", "names": [{"text": "a", "lang": "en"}]}', "unknown field 'names.0.lang'"),
         ('{"id": "X:1", "replaced_by": [], "names": []}', "unknown field 'names'; a line has: id, replaced_by"),
         ('{"names": ["a"]}', "the field 'id' is missing"),
@@ -63,3 +63,11 @@ def test_half_a_surrogate_pair_is_an_error_and_no_traceback(tmp_path: Path) -> N
     with pytest.raises(KnowledgeBaseError, match="surrogate"):
         build_from_files(tmp_path / "a.kb", [path])
     assert not (tmp_path / "a.kb").exists()
+
+
+def test_name_and_synonyms_as_in_a_table(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": "A:1", "name": "foo", "synonyms": ["bar"]}\n{"id": "A:2", "synonyms": ["baz"]}\n')
+    first, second = jsonl.read(path)
+    assert (first.name, [name.text for name in first.names]) == ("foo", ["foo", "bar"])
+    assert second.name == "baz"

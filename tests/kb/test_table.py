@@ -140,3 +140,10 @@ def test_biosyn_dictionary(tmp_path: Path) -> None:
     assert [entity.id for entity in kb.lookup("Tooth agenesis, selective, 6")] == ["C567755|613097"]
     split = build_from_files(tmp_path / "split.kb", [DICTIONARY], split_ids=True)
     assert [entity.id for entity in split.lookup("Tooth agenesis, selective, 6")] == ["C567755", "613097"]
+
+
+def test_a_concept_without_a_name_shows_its_first_synonym(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("id\tname\tsynonyms\nA:3\t\tbar|baz\n", encoding="utf-8")
+    (entity,) = table.read(path)
+    assert entity.name == "bar"

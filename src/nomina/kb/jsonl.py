@@ -1,20 +1,21 @@
 """JSON Lines: one ``Entity`` a line, fields as in the dataclass; a line with ``replaced_by`` is a ``Retired``.
 
-A name may be a plain text in place of an object: ``{"id": "X:1", "names": ["heart attack", {"text": "MI", "kind":
-"abbreviation"}]}``.
+``name`` and ``synonyms`` may stand in place of ``names``, as in a table. A name may be a plain text in place of an
+object: ``{"id": "X:1", "names": ["heart attack", {"text": "MI", "kind": "abbreviation"}]}``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nomina.errors import FormatError
 from nomina.files import Skip, lines, report
-from nomina.types import Entity, Retired
+from nomina.types import PREFERRED, Entity, Retired
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -58,6 +59,7 @@ def _record(line: str) -> Entity | Retired:
         raise ValueError(f"not JSON ({error.msg} in column {error.colno})") from error
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, found {line.strip()[:40]!r}")
+    _take_columns(value)
     names = value.get("names")
     if isinstance(names, list):
         value["names"] = [{"text": name} if isinstance(name, str) else name for name in names]
@@ -67,6 +69,16 @@ def _record(line: str) -> Entity | Retired:
     except ValidationError as error:
         raise ValueError(_why(kind, error)) from error
     return record
+
+
+def _take_columns(value: dict[str, Any]) -> None:
+    """``name`` and ``synonyms``, as a table has them, in place of ``names``."""
+    if "names" in value or not {"name", "synonyms"} & value.keys():
+        return
+    name, synonyms = value.pop("name", None), value.pop("synonyms", [])
+    if not isinstance(name, str | None) or not isinstance(synonyms, list):
+        raise ValueError("'name' must be a text and 'synonyms' a list of texts")
+    value["names"] = [*([{"text": name, "kind": PREFERRED}] if name else []), *synonyms]
 
 
 @cache
@@ -81,7 +93,7 @@ def _why(kind: type[Entity] | type[Retired], error: ValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "unexpected_keyword_argument":
-        return f"unknown field {place!r}; a line has: {', '.join(kind.__dataclass_fields__)}"
+        return f"unknown field {place!r}; a line has: {', '.join(field.name for field in fields(kind))}"
     if first["type"] == "missing":
         return f"the field {place!r} is missing"
     return f"{place}: {first['msg'].removeprefix('Value error, ')}".removeprefix(": ")

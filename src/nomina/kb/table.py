@@ -104,8 +104,8 @@ def _entity(columns: list[str], fields: list[str]) -> Entity:
     if len(fields) != len(columns):
         raise ValueError(f"{len(fields)} fields in place of {len(columns)} ({', '.join(columns)})")
     row = {column: field.strip() for column, field in zip(columns, fields, strict=True)}
-    names = [Name(row["name"], kind=PREFERRED)]
-    names += [Name(text) for text in _values(row, "synonyms")]
+    synonyms = [Name(text) for text in _values(row, "synonyms")]
+    names = synonyms if synonyms and not row["name"] else [Name(row["name"], kind=PREFERRED), *synonyms]
     return Entity(
         row["id"], tuple(names), row.get("definition") or None, _values(row, "types"), _values(row, "parents")
     )
