@@ -1,7 +1,7 @@
 """Chain the trainings of the embedding linkers on one GPU: variants side by side, the best kept and packed.
 
-    python experiments/gpu_session.py align  --data DATA --out OUT
-    python experiments/gpu_session.py rescnn --data DATA --out OUT [--teacher FOLDER]
+    python experiments/train_embedding.py align  --data DATA --out OUT
+    python experiments/train_embedding.py rescnn --data DATA --out OUT [--teacher FOLDER]
 
 A small encoder leaves most of a GPU idle, so several variants of one stage train at once, each with the clock to
 itself. ``align`` also tries the averages of the variants' weights. What comes out is ``OUT/<stage>.tar.00N`` (the
@@ -64,7 +64,7 @@ def main() -> None:
     options.add_argument("stage", choices=("align", "rescnn"))
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--out", type=Path, required=True)
-    options.add_argument("--work", type=Path, default=Path("/tmp/nomina-session"))
+    options.add_argument("--work", type=Path, default=Path("/tmp/nomina-training"))
     options.add_argument("--teacher", type=Path, help="of rescnn; default: the one that align left in --work")
     options.add_argument("--minutes", type=float, default=6.0)
     options.add_argument("--deadline", type=float, default=500, help="seconds after which trainings are cut off")
