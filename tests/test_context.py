@@ -180,6 +180,40 @@ SENTENCES = [
     "She was found to have no {nystagmus|-}, but {strabismus|+} was evident.",
     "Seizure-free, with {ataxia|+}.",
     "He was never diagnosed with {autism|-}.",
+    # denied by a noun, in brackets, by a sign
+    "The absence of {ataxia|-} and {nystagmus|-} was notable.",
+    "Notably, the complete absence of {ataxia|-} and {nystagmus|-} was striking.",
+    "The lack of {ataxia|-}, {chorea|-} and {nystagmus|-} is remarkable.",
+    "{Nystagmus|-} (absent)",
+    "{Ptosis|+}, {nystagmus|-} (absent), {ataxia|+} (present)",
+    "{Nystagmus|-} (not seen) and {ptosis|+} (mild).",
+    "{Nystagmus|-} - no",
+    "{Nystagmus|-} – no",
+    "{Nystagmus|-} - absent, {ataxia|+} - present",
+    "{Nystagmus|+} - no {ataxia|-}",
+    "{Nystagmus|-}: no",
+    "{Ptosis|+}: yes, {nystagmus|-}: no",
+    "{Ptosis|-}: no, {nystagmus|+}: yes, {rash|-}: no",
+    "{rash|-} (-)",
+    "{rash|-} (-), {fever|+} (+)",
+    "{rash|+} (+), {fever|-} (−)",
+    "{rash|+} (+) {fever|-} (-) {cough|+} (+)",
+    "(-) {fever|-}",
+    "(+) {rash|+} (-) {fever|-}",
+    "(-) {fever|-}, (+) {rash|+}",
+    "-{fever|-}, +{cough|+}",
+    "+{cough|+}, -{fever|-}, -{rash|-}",
+    "ROS: +{cough|+} -{fever|-}",
+    "-{fever|+}",
+    "-{fever|+}\n-{cough|+}",
+    "- {fever|+}\n- {cough|+}",
+    "Unlikely to have {osteoporosis|-}.",
+    "He seems unlikely to have {osteoporosis|-}.",
+    "{Osteoporosis|-} unlikely.",
+    "It is unlikely that she has {osteoporosis|-}.",
+    "It is not unlikely to be {meningitis|+}.",
+    "{Seizures|+} (no {fever|-}), {ataxia|+}.",
+    "{Catechin|+} (-)-epicatechin",
 ]
 
 
@@ -263,7 +297,7 @@ def test_table_phrases_are_cut_as_texts_are(table):
         assert kind in {"forward", "near", "backward", "both", "adjacent", "nothing", "stop", "stop_backward"}
         for row in rows:
             words = [word for choice in row.split(" ") for word in choice.rstrip("?").split("|")]
-            assert all(re.fullmatch(r"[a-z]+(?:'s)?|[-,.;:/]", word) for word in words), row
+            assert all(re.fullmatch(r"[a-z]+(?:'s)?|[-–—,.;:/()]", word) for word in words), row
 
 
 @pytest.mark.parametrize("piece", ["no ", "no fever, ", "not not observed ", "FH:\n\n", "mother ", "a. ", "\n", " "])

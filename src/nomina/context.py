@@ -23,7 +23,10 @@ from nomina.types import Experiencer, Span
 _VERBS = frozenset("is are was were".split())
 _OPENERS = frozenset("in among of with despite although for at on during after unlike while whereas".split())
 
+_CLAUSE_OPENERS = frozenset("the a an that this although complete total clinical apparent".split())
+
 _LONGEST_SENTENCE = 1000
+_SIGNS_REACH = 200
 _REACHING = frozenset(("forward", "near", "both", "backward", "adjacent"))
 _STOPS = frozenset(("stop", "stop_backward"))
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
@@ -31,6 +34,10 @@ _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[^\w\s]")
 _FAMILY_HEADING = re.compile(
     r"^[ \t]*(?:family (?:history|hx)|fh|fhx|fmhx)[ \t]*:?[ \t]*\r?$\s*", re.IGNORECASE | re.MULTILINE
 )
+_SIGN_BEFORE = re.compile(r"\([-−–]\) ?$")
+_SIGN_BEHIND = re.compile(r" ?\([-−–]\)(?![-−–\w])")
+_SIGNS_LEAD = re.compile(r"(?:^|[\n,;:])[ \t]*\([-−–+]\)")
+_SIGNED_ITEMS = re.compile(r"(?:^|[\s,;(])\+[^\W\d]|[,;] *[-−–][^\W\d]")
 _SECTION_END = re.compile(r"\n[ \t]*\r?\n|\n[ \t]*[A-Z][\w /&]{1,40}:")
 
 
@@ -80,10 +87,29 @@ def attributes(text: str, spans: Sequence[Span]) -> list[Attributes]:
     lowered = _lowered(text)
     words = _WORD.findall(lowered) if spans else []
     denied = _reached_in(text, lowered, words, spans, _negation())
+    denied.update((start, end) for start, end in spans if _minus(text, start, end))
     relatives = _reached_in(text, lowered, words, spans, _family())
     if not _family().signals.isdisjoint(words):
         relatives.update(_in_family_section(text, spans))
     return [Attributes(span in denied, "family" if span in relatives else "patient") for span in map(tuple, spans)]
+
+
+def _minus(text: str, start: int, end: int) -> bool:
+    """Whether a minus denies the mention: "rash (-)", "(-) rash", "-rash, +cough"; no bullet, no hyphen in a word."""
+    before = text[max(0, start - 1) : start]
+    if before and before in "-−–":
+        line = _line(text, start)
+        return (start < 2 or text[start - 2] in " \t\n,;:(") and bool(_SIGNED_ITEMS.search(line))
+    if _SIGN_BEHIND.match(text, end):
+        return not _SIGNS_LEAD.search(_line(text, start))
+    return bool(_SIGN_BEFORE.search(text[max(0, start - 4) : start]) and _SIGNS_LEAD.search(_line(text, start)))
+
+
+def _line(text: str, at: int) -> str:
+    """The line about a place, as far as signs there tell of each other."""
+    begin = max(text.rfind("\n", max(0, at - _SIGNS_REACH), at) + 1, at - _SIGNS_REACH, 0)
+    end = text.find("\n", at, at + _SIGNS_REACH)
+    return text[begin : end if end >= 0 else at + _SIGNS_REACH]
 
 
 def negation_triggers(text: str) -> list[Span]:
@@ -210,11 +236,18 @@ def _reached(tokens: _Tokens, mentions: Sequence[Span], table: _Table) -> set[Sp
 
 
 def _clause_end(tokens: _Tokens, cue: _Cue) -> int:
-    """Where a further clause begins that has a verb of its own: "had no fever and | ataxia was noted"."""
+    """Where the bracket about a trigger closes, or a clause begins with its own verb: "no fever and | ataxia was"."""
     words, spans = tokens
-    verbs = 0 if cue.first and words[cue.first - 1] not in (",", ";", ":") else -1
+    first = cue.first
+    while first and words[first - 1] in _CLAUSE_OPENERS:
+        first -= 1
+    verbs = 0 if first and words[first - 1] not in (",", ";", ":") else -1
     joint: int | None = None
+    depth = 0
     for word, (start, _) in zip(words[cue.behind :], spans[cue.behind :], strict=True):
+        depth += (word == "(") - (word == ")")
+        if depth < 0:
+            return start
         if word in (",", "and"):
             if cue.kind == "near":
                 return start

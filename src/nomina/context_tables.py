@@ -30,7 +30,8 @@ NEGATION: dict[str, tuple[str, ...]] = {
         "free of|from",
         "rules out",
         "ruled out for?",
-        "is|are|was|were unlikely to be|have",
+        "is|are|was|were? unlikely to be|have|represent|develop",
+        "is|are|was|were? unlikely that he|she|they|the? patient|child? has|have|had?",
         "rather than",
         "instead of",
         "fails|failed to show|reveal|demonstrate|develop",
@@ -43,13 +44,16 @@ NEGATION: dict[str, tuple[str, ...]] = {
         "is|are|was|were|be|been|being absent|negative|lacking|unlikely|denied|excluded|ruled out?",
         ": absent|negative|none|denied|excluded",
         ": no .|,|;",
-        "absent|negative|denied|excluded .|,|;",
+        "absent|negative|denied|excluded|unlikely .|,|;|)",
         "ruled out .|,|;|by|on|with",
         "came|come|comes back? negative",
         "observed|seen|found|noted|reported|present? in none of?",
     ),
     "adjacent": (
         "- free|negative",
+        "-|–|— no|none|absent|denied .|,|;",
+        "( no|none|absent|negative|neg|denied|excluded )",
+        f"( not {SEEN} )",
         "free for|since|after",
     ),
     "nothing": (
@@ -61,7 +65,7 @@ NEGATION: dict[str, tuple[str, ...]] = {
         "no difficulty|difficulties",
         "no cause|reason|explanation of|for",
         "not only|just|merely|simply|necessarily|always|all|every|sure|certain|clear|uncommon|uncommonly|unusual|rare",
-        "not infrequent|infrequently|surprising|surprisingly|unexpected|unlike|due|related|attributable|limited|well",
+        "not infrequent|infrequently|surprising|unexpected|unlike|unlikely|due|related|attributable|limited|well",
         "not specific|restricted|secondary|diagnostic|sufficient|required|necessary|cause|caused|explained|worsen",
         "not associated|correlated|accompanied|affected|influenced|altered|changed|controlled|relieved|differ|depend",
         "not affect|alter|change|improve|improved|relieve|resolve|resolved|respond|responding|prevent|preclude",
@@ -99,7 +103,7 @@ NEGATION: dict[str, tuple[str, ...]] = {
         f", the {_PEOPLE}|boy|girl|proband",
         ", with|a|an|the|this|these|we|positive",
     ),
-    "stop_backward": ("is|was|are|were|have",),
+    "stop_backward": ("is|was|are|were|have", ":|-|–|( yes|present|positive"),
 }
 """Phrases that deny, that look as if they did, and that end the reach of those that do."""
 
