@@ -180,6 +180,47 @@ SENTENCES = [
     "She was found to have no {nystagmus|-}, but {strabismus|+} was evident.",
     "Seizure-free, with {ataxia|+}.",
     "He was never diagnosed with {autism|-}.",
+    # the patient beside a relative
+    "The patient, whose mother has epilepsy, has {ataxia|+}.",
+    "The patient, whose mother has {epilepsy|f+}, has {ataxia|+}.",
+    "The patient whose older brother had {epilepsy|f+} and {migraine|f+} developed {ataxia|+}.",
+    "A girl whose mother and father have {migraine|f+}, presented with {chorea|+}.",
+    "The boy (whose sister has {epilepsy|f+}) has {ataxia|+}.",
+    "His {ataxia|+} (mother has {tremor|f+}) began with {dysarthria|+}.",
+    "The patient's sister, whose daughter has {epilepsy|f+}, has {ataxia|f+}.",
+    "Her brother, aged 5, has {ataxia|f+}.",
+    "The proband and his sister had {microcephaly|+}.",
+    "The proband (II-1) and his younger sister (II-2) had {microcephaly|+}.",
+    "He and his two brothers have {ataxia|+}.",
+    "The patient, his mother, and his sister had {deafness|+}.",
+    "The patient's mother and sister had {deafness|f+}.",
+    "The proband has {ataxia|+} and his sister has {chorea|f+}.",
+    "His mother has {migraine|f+}; the proband and his sister had {microcephaly|+}.",
+    "The patient and her brother had {ataxia|+}, and their father had {tremor|f+}.",
+    "His sister and the patient had {ataxia|+}.",
+    "{Ataxia|+} was found in the patient, and his mother had {epilepsy|f+}.",
+    "The father of the patient reported that she had {seizures|+}.",
+    "The mother of the boy first noticed that he had {tremor|+}.",
+    "The parents of the proband denied {seizures|-}.",
+    "The sister of our patient had {seizures|f+}.",
+    "Her father told us that she had {seizures|+}.",
+    "The mother's pregnancy was complicated by {polyhydramnios|+}.",
+    "During his mother's third pregnancy, {oligohydramnios|+} was seen.",
+    "The mother's {epilepsy|f+} was treated.",
+    "Her sister's pregnancy was complicated by {preeclampsia|f+}.",
+    "The infant of a diabetic mother had {macrosomia|+}.",
+    "A newborn of a 32-year-old hypothyroid mother presented with {goiter|+}.",
+    "A boy born to a mother with {epilepsy|f+} had {spina bifida|+}.",
+    "A boy born to a mother who had {epilepsy|f+} showed {spina bifida|+}.",
+    "Mother and father have {migraine|f+}.",
+    "His mother, who has {epilepsy|f+}, has {migraine|f+}.",
+    "The mother of the boy has {epilepsy|f+} and had {cancer|f+}.",
+    "The father of the patient's mother had {ataxia|f+}.",
+    "He was born to a mother with {diabetes|f+} and has {macrosomia|+}.",
+    "The patient as well as her mother had {deafness|+}.",
+    "The child's father and brother had {deafness|f+}.",
+    "The mother of the child and his sister had {deafness|f+}.",
+    "The girl, her father and two brothers had {deafness|+}.",
     # denied by a noun, in brackets, by a sign
     "The absence of {ataxia|-} and {nystagmus|-} was notable.",
     "Notably, the complete absence of {ataxia|-} and {nystagmus|-} was striking.",
@@ -294,13 +335,29 @@ def test_every_mention_gets_an_answer(text, data):
 @pytest.mark.parametrize("table", [NEGATION, FAMILY])
 def test_table_phrases_are_cut_as_texts_are(table):
     for kind, rows in table.items():
-        assert kind in {"forward", "near", "backward", "both", "adjacent", "nothing", "stop", "stop_backward"}
+        assert kind in {"forward", "person", "near", "backward", "both", "adjacent", "nothing", "stop", "stop_backward"}
         for row in rows:
             words = [word for choice in row.split(" ") for word in choice.rstrip("?").split("|")]
             assert all(re.fullmatch(r"[a-z]+(?:'s)?|[-–—,.;:/()]", word) for word in words), row
 
 
-@pytest.mark.parametrize("piece", ["no ", "no fever, ", "not not observed ", "FH:\n\n", "mother ", "a. ", "\n", " "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "no ",
+        "no fever, ",
+        "not not observed ",
+        "FH:\n\n",
+        "mother ",
+        "he, his son",
+        "whose mother ",
+        "(no ",
+        "-a, ",
+        "a. ",
+        "\n",
+        " ",
+    ],
+)
 def test_hostile_texts_take_no_quadratic_time(piece):
     text = piece * (50_000 // len(piece))
     spans = [(start, start + 2) for start in range(0, len(text) - 2, 100)]

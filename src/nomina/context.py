@@ -1,10 +1,11 @@
 """Whether a mention is denied, and whose it is: the attributes of ConText, from tables of phrases and one small engine.
 
 After Chapman et al. (2007), "ConText: an algorithm for identifying contextual features from clinical text", and Harkema
-et al. (2009). A trigger phrase reaches over the mentions that follow it (``forward``; ``near``: in the same list item),
-precede it (``backward``), do either (``both``) or end where it begins (``adjacent``), within its sentence and up to a
-phrase that ends its reach: ``stop``, and for what precedes it ``stop_backward`` too. ``nothing`` are phrases that only
-look like triggers. Where several phrases begin at a word, the longest wins.
+et al. (2009). A trigger phrase reaches over the mentions that follow it (``forward``; ``near``: in the same list item;
+``person``: in the clause about a relative), precede it (``backward``), do either (``both``) or end where it begins
+(``adjacent``), within its sentence and bracket and up to a phrase that ends its reach: ``stop``, and for what precedes
+it ``stop_backward`` too. ``nothing`` are phrases that only look like triggers. Where several phrases begin at a word,
+the longest wins. A minus that stands as a sign denies as well.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from nomina.context_tables import AUXILIARIES, CONTRACTIONS, FAMILY, NEGATION, SMALL_WORDS
+from nomina.context_tables import (
+    AUXILIARIES,
+    CONTRACTIONS,
+    FAMILY,
+    IN_PASSING,
+    NEGATION,
+    PATIENTS,
+    PREDICATES,
+    SMALL_WORDS,
+)
 from nomina.sentences import starts
 from nomina.types import Experiencer, Span
 
@@ -27,7 +37,7 @@ _CLAUSE_OPENERS = frozenset("the a an that this although complete total clinical
 
 _LONGEST_SENTENCE = 1000
 _SIGNS_REACH = 200
-_REACHING = frozenset(("forward", "near", "both", "backward", "adjacent"))
+_REACHING = frozenset(("forward", "person", "near", "both", "backward", "adjacent"))
 _STOPS = frozenset(("stop", "stop_backward"))
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[^\w\s]")
@@ -66,11 +76,15 @@ class _Cue(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """A table made ready: the kind of each phrase, the longest phrase a word can begin, the words that betray one."""
+    """A table made ready: the kind of each phrase, the longest phrase a word can begin, the words that betray one.
+
+    ``passing``: what holds no phrase, in its groups.
+    """
 
     kinds: dict[str, str]
     longest: dict[str, int]
     signals: frozenset[str]
+    passing: re.Pattern[str] | None = None
 
 
 def attributes(text: str, spans: Sequence[Span]) -> list[Attributes]:
@@ -173,7 +187,9 @@ def _reached_in(text: str, lowered: str, words: Sequence[str], spans: Sequence[S
         held.setdefault(bounds[bisect_right(bounds, start) - 1], []).append((start, end))
     for begin, end in _sentences(bounds, betrayals):
         if begin in held:
-            reached.update(_reached(_tokens(lowered, begin, end), held[begin], table))
+            found = table.passing.finditer(lowered, begin, end) if table.passing else ()
+            passing = [match.span(match.lastindex or 0) for match in found]
+            reached.update(_reached(_tokens(lowered, begin, end), held[begin], table, passing))
     return reached
 
 
@@ -219,13 +235,16 @@ def _cue(tokens: _Tokens, first: int, mentions: Sequence[Span], table: _Table) -
     return None
 
 
-def _reached(tokens: _Tokens, mentions: Sequence[Span], table: _Table) -> set[Span]:
+def _reached(tokens: _Tokens, mentions: Sequence[Span], table: _Table, passing: Sequence[Span]) -> set[Span]:
     """The mentions of a sentence that some trigger of the table reaches."""
-    cues = _cues(tokens, mentions, table)
+    cues = _cues(tokens, [*mentions, *passing], table)
     reached: set[Span] = set()
     for cue in cues:
-        if cue.kind in ("forward", "near", "both"):
-            end = min([_clause_end(tokens, cue), *(s.start for s in cues if s.kind == "stop" and s.start >= cue.end)])
+        if cue.kind in ("forward", "person", "near", "both"):
+            hung = _hung_clause_end(tokens, cue) if cue.kind == "person" else tokens.spans[-1][1]
+            end = min(
+                [hung, _clause_end(tokens, cue), *(s.start for s in cues if s.kind == "stop" and s.start >= cue.end)]
+            )
             reached.update(mention for mention in mentions if cue.end <= mention[0] < end)
         if cue.kind in ("backward", "both"):
             begin = _reach_back(tokens, cues, cue)
@@ -261,6 +280,35 @@ def _clause_end(tokens: _Tokens, cue: _Cue) -> int:
     return spans[-1][1]
 
 
+def _hung_clause_end(tokens: _Tokens, cue: _Cue) -> int:
+    """Where a clause about a relative that hangs on the patient ends: "a boy whose mother has epilepsy | has"."""
+    words, spans = tokens
+    verbs = _verbs_of_hung_clause(words, cue.first)
+    if verbs is None:
+        return spans[-1][1]
+    joined = ("and", "or") if verbs else ()
+    for at in range(cue.behind, len(words)):
+        if words[at] in ("who", "which", "that"):
+            verbs += 1
+        elif words[at] in PREDICATES and words[at - 1] not in PREDICATES and words[at - 1] not in joined:
+            if not verbs:
+                return spans[at][0]
+            verbs -= 1
+    return spans[-1][1]
+
+
+def _verbs_of_hung_clause(words: Sequence[str], first: int) -> int | None:
+    """1 for "whose mother", 0 for "a boy of a diabetic mother", None where a relative begins a clause of its own."""
+    for at in range(first - 1, max(0, first - 10) - 1, -1):
+        if words[at] == "whose":
+            return 1
+        if words[at] in ("of", "to") and at and words[at - 1] in PATIENTS:
+            return 0
+        if words[at] in PREDICATES or words[at] in ",;:":
+            return None
+    return None
+
+
 def _reach_back(tokens: _Tokens, cues: Sequence[_Cue], cue: _Cue) -> int:
     """How far back a trigger reaches: to the last stop, not counting its own auxiliaries, or an opening phrase."""
     words, spans = tokens
@@ -281,7 +329,7 @@ def _negation() -> _Table:
 
 @cache
 def _family() -> _Table:
-    return _table(FAMILY)
+    return _table(FAMILY)._replace(passing=re.compile(IN_PASSING))
 
 
 def _table(phrases: dict[str, tuple[str, ...]]) -> _Table:

@@ -114,18 +114,20 @@ _RELATIVES = (
 )
 _SAY = (
     "reports|reported|report|states|stated|says|said|notes|noted|notices|noticed|describes|described|denies|denied|deny|"
-    "recalls|recalled|believes|thinks|feels|felt|observed|confirmed|confirms|gave|brought|brings|provided|mentions|"
+    "recalls|recalled|told|tells|informed|indicated|believes|thinks|feels|felt|observed|confirmed|confirms|gave|brought|brings|provided|mentions|"
     "mentioned|complains|complained|endorses|endorsed|explained|requests|requested"
 )
 _NUMBER = "two|three|four|five|six|seven"
 _WELL = "healthy|unaffected|unrelated|consanguineous|nonconsanguineous|asymptomatic|normal|well"
 
 FAMILY: dict[str, tuple[str, ...]] = {
-    "forward": (
+    "person": (
         _RELATIVES,
         "|".join(f"{relative}'s" for relative in _RELATIVES.split("|") if not relative.endswith("s")),
         f"{_RELATIVES} of the|this|our patient|proband|child|boy|girl",
         f"has|have|had|his|her {_NUMBER} {_RELATIVES}",
+    ),
+    "forward": (
         "family member|members",
         "family|familial history|hx of|for?",
         "fh|fhx|fmhx",
@@ -144,6 +146,7 @@ FAMILY: dict[str, tuple[str, ...]] = {
         f"{_WELL} {_RELATIVES}",
         f"per|by|from|with|to his|her|the|their? {_ELDERS}",
         "mother to child|infant",
+        "mother's|mom's|mum's first|second|third|fourth|current? pregnancy|gestation|labor|labour|delivery|milk",
         f"{_NUMBER} affected|male|female? {_RELATIVES}",
         "mother|daughter|sister|parent cell|cells|chromatid|chromatids|strain|line|lines|species|group|compound|drug",
         "when|where|that|as|after|before|since|until he|she",
@@ -156,6 +159,28 @@ FAMILY: dict[str, tuple[str, ...]] = {
     "stop_backward": (",|and|had|has|with|who",),
 }
 """Phrases that give a finding to a relative, that only mention one, and that lead back to the patient."""
+
+_PATIENTS = "patient|proband|propositus|child|boy|girl|infant|baby|newborn|neonate|he|she"
+PATIENTS = frozenset([*_PATIENTS.split("|"), "male", "female", "born"])
+"""Whom a clause about a relative may hang on: "a boy of a diabetic mother", "born to a mother with epilepsy"."""
+
+PREDICATES = frozenset(
+    "has have had is are was were does do did shows showed presents presented develops developed exhibits exhibited "
+    "suffers suffered died".split()
+)
+"""Verbs of which a clause has one."""
+
+_NOTE = r"(?: ?\([^()]{0,40}\))?"
+_KIN = (
+    rf"(?:(?:his|her|their|the|an?|one|both|{_NUMBER}|older|younger|elder|twin|half|affected|maternal|paternal)[ -])*"
+    rf"(?:{_RELATIVES})\b(?!'){_NOTE}"
+)
+IN_PASSING = (
+    rf"\b(?:{_PATIENTS})\b({_NOTE}(?: (?:and|as well as) {_KIN}|(?:, {_KIN})+,? and {_KIN}))"
+    rf"|\b((?:{_RELATIVES}) of (?:the|this|our) (?:{_PATIENTS}) "
+    rf"(?:(?:also|first|initially|has|had|have|who) )*(?:{_SAY})\b)"
+)
+"""Groups: relatives who share what the patient has ("the proband | and his sister | had"), and who only tell of it."""
 
 AUXILIARIES = frozenset("is are was were be been being has have had do does did could can may".split())
 """Verbs that may stand before a trigger and belong to it."""
