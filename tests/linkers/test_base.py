@@ -224,6 +224,22 @@ def test_predictions_come_in_order_one_a_mention_and_in_batches(make_kb) -> None
     assert max(len(mentions) for mentions, _ in linker.asked) <= 512
 
 
+@pytest.mark.parametrize("k", [4, 10, 10_000_000, 10**20])
+def test_no_more_rows_are_asked_for_than_the_kb_has(make_kb, k: int) -> None:
+    linker = Told(make_kb({"A:1": ("a", "b", "c"), "A:2": "d"}), {"x": [(name, 0.9) for name in "abcd"]})
+    assert ranks(link(linker, "x", k=k)) == [("A:1", 1), ("A:2", 1)]
+    assert linker.asked == [(["x"], 4)]
+
+
+def test_fewer_mentions_are_ranked_together_the_more_rows_are_asked_for(make_kb) -> None:
+    kb = make_kb({f"A:{i}": f"name {i}" for i in range(2000)})
+    linker = Told(kb, {"m": [("name 3", 1.0)]})
+    predictions = list(linker.link([document(*["m"] * 70)], k=1000))
+    assert [ranks(prediction) for prediction in predictions] == [[("A:3", 1)]] * 70
+    assert sum(len(mentions) for mentions, _ in linker.asked) == 70
+    assert max(len(mentions) * k for mentions, k in linker.asked) <= 1 << 15
+
+
 def test_nothing_to_link(make_kb) -> None:
     linker = Told(make_kb({"A:1": "heart"}), {})
     assert list(linker.link([])) == list(linker.link([Document("d", "heart"), Document("e", "")])) == []

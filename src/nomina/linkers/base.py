@@ -23,6 +23,7 @@ NO_ROW = -1
 """Fills the tail of a ranking that has fewer rows than asked for."""
 
 _BATCH = 512
+_CELLS = 1 << 15  # rows ranked, or candidates made, at a time: some 10 MB
 _DECIMALS = 6
 _SCOPE_ORDER = {scope: i for i, scope in enumerate(SCOPES)}
 
@@ -89,11 +90,12 @@ class Linker(ABC):
         """One prediction a mention, in order: at most k concepts (all of a tie's), best first.
 
         A prediction is ``abstained`` where no candidate reaches the threshold; its candidates stay, as what came
-        nearest.
+        nearest. A k beyond what the KB has asks for all of it.
         """
         floor = self.default_threshold if threshold is None else threshold
+        size = _at_a_time(min(k, len(self.kb)))
         queries = (Query(document, mention) for document in documents for mention in document.mentions)
-        while batch := list(islice(queries, _BATCH)):
+        while batch := list(islice(queries, size)):
             for query, candidates in zip(batch, self._candidates(batch, k, within), strict=True):
                 yield Prediction(
                     query.document.id,
@@ -107,17 +109,20 @@ class Linker(ABC):
         """Rank, and rank deeper those queries whose rows yielded fewer than k concepts, or where a tie may go on."""
         found: list[tuple[Candidate, ...]] = [()] * len(queries)
         todo = list(range(len(queries)))
-        width = k + 2
+        most = len(self.kb.names)
+        width = min(k + 2, most)
         while todo:
-            ranking = self.rank([queries[i] for i in todo], width, None if within is None else within.rows)
             again = []
-            for j, i in enumerate(todo):
-                found[i], distinct = self._concepts(ranking, j, queries[i].mention.text, k, within)
-                if ranking.rows.shape[1] < width or ranking.rows[j, -1] == NO_ROW:
-                    continue
-                if distinct < k or found[i][-1].score == _score(ranking.scores[j, -1]):
-                    again.append(i)
-            todo, width = again, width * 4
+            size = _at_a_time(width)
+            for part in (todo[at : at + size] for at in range(0, len(todo), size)):
+                ranking = self.rank([queries[i] for i in part], width, None if within is None else within.rows)
+                for j, i in enumerate(part):
+                    found[i], distinct = self._concepts(ranking, j, queries[i].mention.text, k, within)
+                    if width == most or ranking.rows.shape[1] < width or ranking.rows[j, -1] == NO_ROW:
+                        continue
+                    if distinct < k or found[i][-1].score == _score(ranking.scores[j, -1]):
+                        again.append(i)
+            todo, width = again, min(width * 4, most)
         return found
 
     def _concepts(
@@ -162,6 +167,11 @@ class Linker(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_state, (self.kb, self.state())
+
+
+def _at_a_time(width: int) -> int:
+    """How many queries of so many rows each are ranked together, so that memory does not grow with k."""
+    return max(1, min(_BATCH, _CELLS // max(1, width)))
 
 
 def _score(value: float) -> float:
