@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from itertools import islice
 
+import numpy as np
 import pytest
 
 import nomina
@@ -198,7 +199,13 @@ def test_works_in_spawned_workers(name: str, kb: KnowledgeBase, options: dict) -
     ("options", "error", "message"),
     [
         ({"linker": "neural"}, UsageError, "no linker 'neural'; there are: dictionary, tfidf"),
-        ({"k": 0}, UsageError, "k must be at least 1, not 0"),
+        ({"k": 0}, UsageError, "k must be a whole number from 1 to 1,000, not 0"),
+        ({"k": 1001, "kb": "missing.kb"}, UsageError, "k must be a whole number from 1 to 1,000, not 1001"),
+        ({"k": 2.5}, UsageError, "k must be a whole number from 1 to 1,000, not 2.5"),
+        ({"k": "5"}, UsageError, "k must be a whole number from 1 to 1,000, not '5'"),
+        ({"threshold": 1.1}, UsageError, "threshold must be a number from 0 to 1, not 1.1"),
+        ({"threshold": float("nan")}, UsageError, "threshold must be a number from 0 to 1, not nan"),
+        ({"threshold": "0.5"}, UsageError, "threshold must be a number from 0 to 1, not '0.5'"),
         ({"overlaps": "none"}, UsageError, "overlaps must be one of longest, all, not 'none'"),
         ({"under": ["A:404"]}, KnowledgeBaseError, "A:404"),
         ({"types": ["organ"]}, KnowledgeBaseError, "the KB has no type 'organ'; it has: sign, symptom"),
@@ -210,6 +217,30 @@ def test_what_cannot_be_is_refused_in_one_line(kb: KnowledgeBase, options: dict,
         load(**{"kb": kb, **options})
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "message"),
+    [
+        ("link_mentions", "fever", "link_mentions takes a list of texts, not str: write [...] around"),
+        ("link_mentions", None, "link_mentions takes a list of texts, not NoneType: write [...] around"),
+        ("link_mentions", ["fever", float("nan")], "mention 1 (from 0) is no text but float"),
+        ("link_text", None, "link_text takes one text, not NoneType"),
+        ("link_text", ["fever"], "link_text takes one text, not list"),
+        ("link", "fever", "link takes nomina.Document objects, not str: link_text takes a text, link_mentions a list"),
+        ("link", ["fever"], "link takes nomina.Document objects, not str: link_text takes a text, link_mentions a"),
+        ("link", None, "link takes documents, not NoneType: link_text takes a text, link_mentions a list"),
+    ],
+)
+def test_what_is_no_text_is_refused_in_one_line(linker: Pipeline, method: str, given, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        list(getattr(linker, method)(given))
+    assert str(caught.value).startswith(message)
+
+
+def test_numbers_of_numpy_are_numbers(kb: KnowledgeBase) -> None:
+    (prediction,) = load(kb=kb, k=np.int64(1), threshold=np.float32(0.5)).link_mentions(np.array(["seizures"]))
+    assert [candidate.entity_id for candidate in prediction.candidates] == ["A:2"]
 
 
 def test_a_misspelt_option_is_refused_by_name(kb: KnowledgeBase) -> None:

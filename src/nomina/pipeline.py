@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from itertools import islice
+from numbers import Integral, Real
 from pathlib import Path
 
 from nomina.context import attributes
@@ -27,6 +28,7 @@ from nomina.text import trim
 from nomina.types import Document, Mention, Prediction
 
 _DOUBTFUL = 2  # characters
+_MOST_CONCEPTS = 1000
 
 
 class Pipeline:
@@ -35,7 +37,7 @@ class Pipeline:
     Args:
         linker: what ranks.
         detector: what finds mentions in documents that have none.
-        k: how many concepts a prediction offers at most (a tie at the end is given whole).
+        k: how many concepts a prediction offers at most, up to 1,000 (a tie at the end is given whole).
         threshold: the score under which it abstains; the linker's own default where None.
         within: which rows and concepts may be answered.
         context: whether ``negated`` and ``experiencer`` are looked for; if not, they keep their defaults.
@@ -51,10 +53,7 @@ class Pipeline:
         within: Subset | None = None,
         context: bool = True,
     ) -> None:
-        if k < 1:
-            raise UsageError(f"k must be at least 1, not {k}")
-        if threshold is not None and not 0 <= threshold <= 1:
-            raise UsageError(f"threshold must be between 0 and 1, not {threshold}")
+        _check_numbers(k, threshold)
         self.linker, self.detector = linker, detector
         self.k, self.threshold, self.within, self.context = k, threshold, within, context
 
@@ -64,19 +63,34 @@ class Pipeline:
         return self.linker.kb
 
     def link_text(self, text: str, id: str = "text") -> list[Prediction]:
-        """Find and link the mentions of one text; offsets are those of the text. An empty text has none."""
+        """Find and link the mentions of one text; offsets are those of the text. An empty text has none.
+
+        Raises:
+            UsageError: it is no text.
+        """
+        if not isinstance(text, str):
+            raise UsageError(f"link_text takes one text, not {type(text).__name__}")
         return list(self.link([Document(id, text)]))
 
     def link_mentions(self, mentions: Iterable[str]) -> list[Prediction]:
         """Link mentions that stand alone, one prediction each, in order; document ids count from 0.
 
         A mention without a visible character is not linked: its prediction is an abstention.
+
+        Raises:
+            UsageError: a single text, or a mention that is none.
         """
+        if isinstance(mentions, str) or not isinstance(mentions, Iterable):
+            raise UsageError(f"link_mentions takes a list of texts, not {type(mentions).__name__}: write [...] around")
         return list(self._linked(_as_document(number, mention) for number, mention in enumerate(mentions)))
 
     def link(self, documents: Iterable[Document]) -> Iterator[Prediction]:
-        """One prediction a mention, document by document; mentions are looked for in documents that have none."""
-        stream = iter(documents)
+        """One prediction a mention, document by document; mentions are looked for in documents that have none.
+
+        Raises:
+            UsageError: something that is no ``Document``.
+        """
+        stream = _documents(documents)
         while batch := by_size(stream):
             bare = self.detector.mentions(document for document in batch if not document.mentions)
             ready = [document if document.mentions else next(bare) for document in batch]
@@ -97,6 +111,23 @@ class Pipeline:
             yield prediction
 
 
+def _check_numbers(k: int, threshold: float | None) -> None:
+    if not isinstance(k, Integral) or not 1 <= k <= _MOST_CONCEPTS:
+        raise UsageError(f"k must be a whole number from 1 to {_MOST_CONCEPTS:,}, not {k!r}")
+    if threshold is not None and not (isinstance(threshold, Real) and 0 <= threshold <= 1):
+        raise UsageError(f"threshold must be a number from 0 to 1, not {threshold!r}")
+
+
+def _documents(given: Iterable[Document]) -> Iterator[Document]:
+    others = "link_text takes a text, link_mentions a list of mentions"
+    if not isinstance(given, Iterable):
+        raise UsageError(f"link takes documents, not {type(given).__name__}: {others}")
+    for document in given:
+        if not isinstance(document, Document):
+            raise UsageError(f"link takes nomina.Document objects, not {type(document).__name__}: {others}")
+        yield document
+
+
 def _doubted(prediction: Prediction) -> Prediction:
     """Abstain from two letters found in a text that does not define them: "MI" may be a state, "RA" the room's air."""
     if len(prediction.mention.text) > _DOUBTFUL or prediction.abstained:
@@ -107,6 +138,8 @@ def _doubted(prediction: Prediction) -> Prediction:
 
 
 def _as_document(number: int, mention: str) -> Document:
+    if not isinstance(mention, str):
+        raise UsageError(f"mention {number} (from 0) is no text but {type(mention).__name__}")
     text = mention or " "
     start, end = trim(text, 0, len(text))
     span = (start, end) if start < end else (0, len(text))
@@ -129,7 +162,7 @@ def load(
     Args:
         linker: a name out of ``nomina.linkers.LINKERS``.
         kb: an opened KB, the file of one, or the name of one (``hpo``, the embedded default: built on first use).
-        k: how many concepts to offer for a mention at most.
+        k: how many concepts to offer for a mention at most, up to 1,000.
         threshold: the score under which the linker abstains (its own default where None).
         under: answer only with concepts under this id or these ids, themselves included.
         types: answer only with concepts of this type or these types.
@@ -140,6 +173,7 @@ def load(
         UsageError: an option with a value it cannot have.
         KnowledgeBaseError: no such KB, or an id or type that it does not have.
     """
+    _check_numbers(k, threshold)
     if linker not in LINKERS:
         raise UsageError(f"no linker {linker!r}; there are: {', '.join(LINKERS)}")
     base = kb if isinstance(kb, KnowledgeBase) else resolve_kb(kb)

@@ -318,6 +318,8 @@ def test_a_link_is_followed_and_a_device_is_not_replaced(nomina):
         (["a.txt", "--overlaps", "some"], "Invalid value for '--overlaps': 'some' is not one of 'longest', 'all'"),
         (["a.txt", "--format", "xml"], "Invalid value for '--format': 'xml' is not one of 'table', 'jsonl', 'tsv'"),
         (["a.txt", "-k", "0"], "Invalid value for '-k': 0 is not in the range x>=1"),
+        (["a.txt", "-k", "1001"], "k must be a whole number from 1 to 1,000, not 1001"),
+        (["a.txt", "-k", "9" * 20], f"k must be a whole number from 1 to 1,000, not {'9' * 20}"),
         (["a.txt", "-k", "many"], "Invalid value for '-k': 'many' is not a valid integer"),
         (["a.txt", "--threshold", "1.1"], "Invalid value for '--threshold': 1.1 is not between 0 and 1"),
         (["a.txt", "--threshold", "-0.1"], "Invalid value for '--threshold': -0.1 is not between 0 and 1"),
