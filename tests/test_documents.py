@@ -184,12 +184,41 @@ def test_a_list_of_mentions_keeps_order_and_line_numbers(folder):
     assert mentions("") == []
 
 
-def test_a_table_of_mentions_is_its_first_column(folder):
-    assert mentions("Mention\tcount\r\nfever\t2\r\nmention\t1\r\n\t5") == [("2", "fever"), ("3", "mention"), ("4", "")]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Mention\tcount\r\nfever\t2\r\nmention\t1\r\n\t5", [("2", "fever"), ("3", "mention"), ("4", "")]),
+        ("id\tmention\n1\tseizures\n2\n\n3\t fits, febrile \tx\n", ["seizures", "", "", "fits, febrile"]),
+        ('id,mention,count\n1,seizures,3\n2,"fits, febrile",1\n\n', ["seizures", "fits, febrile", ""]),
+        ('"mention","count"\n"say ""ah""",3\n', ['say "ah"']),
+        ("mention\nseizures, febrile\n", ["seizures, febrile"]),
+    ],
+)
+def test_the_column_of_a_table_that_its_header_calls_mention(folder, text, expected):
+    found = mentions(text)
+    assert found == expected or [mention for _, mention in found] == expected
+
+
+def test_a_line_with_commas_is_a_mention_where_no_header_names_the_column(folder):
+    assert mentions('seizures,3\nid,"name\n') == [("1", "seizures,3"), ("2", 'id,"name')]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("seizures\t3\n", 1), ("id\tname\n1\tseizures\n", 1), ("fever\t\n\nid\tmention\n", 3)]
+)
+def test_columns_without_a_header_that_names_the_mention_are_refused(folder, text, line):
+    said = f"m.tsv:{line}: has several columns, but line 1 names none of them 'mention': write a header, or name it so"
+    with pytest.raises(FormatError, match=f"^{said}$"):
+        mentions(text)
+
+
+def test_a_record_over_two_lines_of_a_comma_file_is_refused(folder):
+    with pytest.raises(FormatError, match=r"^m.tsv:2: is no line of a comma file \(unexpected end of data\)$"):
+        mentions('id,mention\n1,"fits\nand fever"\n')
 
 
 def test_a_mention_is_the_whole_text_of_its_document(folder):
-    mentions(" short stature \tx\n\n")
+    mentions(" short stature \n\n")
     assert list(read([mention_list(Path("m.tsv"))])) == [
         Document("1", "short stature", (Mention(((0, 13),), "short stature"),)),
         Document("2", " ", (Mention(((0, 1),), ""),)),

@@ -8,11 +8,13 @@ a document of its own. Files packed with gzip are unpacked.
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import io
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Literal, NamedTuple
@@ -27,6 +29,7 @@ _HEAD = 1 << 16
 _TEXTS = (".txt", ".txt.gz")
 _RECORDS = (".jsonl", ".jsonl.gz")
 _HEADER = "mention"
+_Split = Callable[[str], list[str]]
 
 
 class Source(NamedTuple):
@@ -91,8 +94,9 @@ def _source(path: Path, id: str) -> Source:
 def mention_list(path: Path) -> Source:
     """The source of a list or TSV of mentions.
 
-    A line's first column is the mention, and the whole text of a document whose id is the line's number. A first line
-    whose first column is ``mention`` is a header. A line without a mention stays, as a single space.
+    Where a column of the first line, between tabs or commas, says ``mention``, the lines below are a table and that
+    column of theirs counts (of a comma file a record must stand on one line); else each line is a mention as it is. A
+    mention is the whole text of a document whose id is the line's number; a line without one stays, as a single space.
     """
     return Source(path, "mentions", "")
 
@@ -156,7 +160,7 @@ def read(sources: Iterable[Source]) -> Iterator[Document]:
 def _documents(source: Source, stream: BinaryIO) -> Iterator[Document]:
     first = stream.readline(LARGEST_TEXT + 1) if _is_pipe(source.path) else b""
     if source.kind == "mentions":
-        yield from _mentions(lines_of(stream, source.path, first))
+        yield from _mentions(lines_of(stream, source.path, first), source.path)
     elif source.kind == "records" or _is_object(first):
         yield from _records(lines_of(stream, source.path, first), source.path)
     elif text := text_of(stream, source.path, first):
@@ -170,12 +174,49 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _mentions(lines: Iterable[tuple[int, str]]) -> Iterator[Document]:
+def _mentions(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Document]:
+    cells: _Split = _plain
+    column = 0
     for number, line in lines:
-        mention = line.partition("\t")[0].strip()
-        if number > 1 or mention.casefold() != _HEADER:
-            text = mention or " "
-            yield Document(str(number), text, (Mention(((0, len(text)),), mention),))
+        if number == 1 and (header := _header(line)):
+            cells, column = header
+            continue
+        try:
+            mention = cells(line)[column].strip()
+        except IndexError:
+            mention = ""
+        except ValueError as error:
+            raise FormatError(path, number, str(error)) from error
+        text = mention or " "
+        yield Document(str(number), text, (Mention(((0, len(text)),), mention),))
+
+
+def _header(line: str) -> tuple[_Split, int] | None:
+    """How the lines below are split, and which cell is the mention; None where the line is no header."""
+    for split in (_by_tab, _by_comma):
+        with contextlib.suppress(ValueError):
+            names = [cell.strip().casefold() for cell in split(line)]
+            return split, names.index(_HEADER)
+    return None
+
+
+def _by_tab(line: str) -> list[str]:
+    return line.split("\t")
+
+
+def _by_comma(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error as error:
+        raise ValueError(f"is no line of a comma file ({error})") from error
+
+
+def _plain(line: str) -> list[str]:
+    if "\t" in line.strip():
+        raise ValueError(
+            f"has several columns, but line 1 names none of them {_HEADER!r}: write a header, or name it so"
+        )
+    return [line]
 
 
 @dataclass(frozen=True, slots=True)

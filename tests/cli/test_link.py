@@ -302,6 +302,7 @@ def test_a_link_is_followed_and_a_device_is_not_replaced(nomina):
         (["latin.txt"], "latin.txt:1: byte 0xf6 in column 2 is not UTF-8: save the file as UTF-8, for example with"),
         (["report.pdf"], "report.pdf: is a PDF file: extract its text first, for example with pdftotext"),
         (["empty.txt"], "empty.txt is empty"),
+        (["--mentions", "columns.tsv"], "columns.tsv:1: has several columns, but line 1 names none of them 'mention'"),
         (["--mentions", "empty.txt"], "empty.txt is empty"),
         (["huge.txt"], "huge.txt: this text is larger than 16 MB, the most for one: split it, for example with `split"),
         (["cut.txt.gz"], "cut.txt.gz: the .gz file is cut off or damaged"),
@@ -331,6 +332,7 @@ def test_a_link_is_followed_and_a_device_is_not_replaced(nomina):
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_done(nomina, arguments, said):
+    write(columns_tsv="id\tname\n1\tfits\n")
     write(a_txt="ataxia", empty_txt="", unknown_jsonl='{"id": "1", "txt": "a"}')
     write(offsets_jsonl='{"id": "1", "text": "ataxia", "mentions": [{"spans": [[0, 99]]}]}')
     Path("pictures").mkdir()

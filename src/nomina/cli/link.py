@@ -42,7 +42,9 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--mentions", metavar="FILE", type=click.Path(path_type=Path), help="A list of mentions, one a line.")
+@click.option(
+    "--mentions", metavar="FILE", type=click.Path(path_type=Path), help="Mentions, one a line or a column mention."
+)
 @click.option("--kb", default="hpo", metavar="NAME|FILE", show_default=True, help="The knowledge base.")
 @click.option("--linker", default="dictionary", metavar="NAME", show_default=True, help="dictionary or tfidf.")
 @click.option("-k", type=click.IntRange(min=1), help="Concepts a mention at most; by default 5, in a table the best.")
