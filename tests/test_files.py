@@ -54,6 +54,27 @@ def test_atomic_removes_what_a_dead_writer_left_and_nothing_else(tmp_path: Path)
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "a", *others])
 
 
+@pytest.mark.skipif(os.name == "nt", reason="POSIX")
+def test_atomic_keeps_the_permissions_of_what_it_replaces_and_new_files_follow_the_umask(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for mode in (0o600, 0o640, 0o444):
+        old.touch()
+        old.chmod(mode)
+        with files.atomic(old) as temporary:
+            temporary.write_text("new", encoding="utf-8")
+            assert temporary.stat().st_mode & 0o777 == 0o600
+        assert old.read_text(encoding="utf-8") == "new"
+        assert old.stat().st_mode & 0o777 == mode
+        old.unlink()
+    before = os.umask(0o027)
+    try:
+        with files.atomic(new):
+            pass
+    finally:
+        os.umask(before)
+    assert new.stat().st_mode & 0o777 == 0o640
+
+
 def test_atomic_in_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), files.atomic(tmp_path / "no" / "a"):
         pass

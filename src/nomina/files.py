@@ -60,17 +60,21 @@ def _not_writable(folder: Path, why: str | None) -> UsageError:
 def atomic(path: str | Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place, whole and on disk, when the block ends well.
 
-    If the block raises, ``path`` stays as it was and the temporary file goes. What a killed process left behind is
-    removed here the next time. Two writers at once each have their own temporary file; the last to finish stays.
+    A file that is replaced leaves its permissions to the new one, which only its owner may open until then. If the
+    block raises, ``path`` stays as it was and the temporary file goes. What a killed process left behind is removed
+    here the next time. Two writers at once each have their own temporary file; the last to finish stays.
 
     Raises:
         OSError: the folder is missing or cannot be written to.
     """
     target = Path(path).absolute()
     _remove_stale(target)
-    temporary, descriptor = _claim(target)
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
+    temporary, descriptor = _claim(target, 0o666 if mode is None else 0o600)
     try:
         yield temporary
+        if mode is not None:
+            temporary.chmod(mode)
         os.fsync(descriptor)
         os.replace(temporary, target)
     except BaseException:
@@ -81,11 +85,11 @@ def atomic(path: str | Path) -> Iterator[Path]:
     _sync_folder(target.parent)
 
 
-def _claim(target: Path) -> tuple[Path, int]:
+def _claim(target: Path, mode: int) -> tuple[Path, int]:
     """A new temporary file, locked; tried again where another writer took it for stale before the lock was on."""
     while True:
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         if not _LOCKS or (_try_lock(descriptor) and temporary.exists()):
             return temporary, descriptor
         os.close(descriptor)
