@@ -288,6 +288,29 @@ def test_a_link_is_followed_and_a_device_is_not_replaced(nomina):
     assert Path("pipe").is_fifo()
 
 
+@POSIX
+@pytest.mark.parametrize("output", ["-", "/dev/stdout", "/dev/fd/1", "/dev/stderr", "/dev/fd/7", "/dev/fd/2"])
+def test_what_is_open_already_is_written_on(kb, tmp_path, output):
+    target = tmp_path / "p.jsonl"
+    target.write_text("before\n", encoding="utf-8")
+    command = " ".join([*NOMINA, "link", "-", "--kb", str(kb.path), "-o", output])
+    number = {"/dev/stderr": 2, "/dev/fd/2": 2, "/dev/fd/7": 7}.get(output, 1)
+    script = f'{{ echo a >&{number}; {command}; echo z >&{number}; }} {number}>>"{target}"'
+    done = subprocess.run(["bash", "-c", script], input="ataxia", capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    first, second, line, last = target.read_text(encoding="utf-8").splitlines()
+    assert (first, second, last) == ("before", "a", "z")
+    assert linked(line) == [("stdin", "ataxia", [[0, 6]], "T:5")]
+
+
+@POSIX
+def test_the_permissions_of_the_old_output_stay(nomina):
+    write(a_txt="ataxia", p_jsonl="old")
+    Path("p.jsonl").chmod(0o600)
+    assert nomina("a.txt", "-o", "p.jsonl")[0] == 0
+    assert Path("p.jsonl").stat().st_mode & 0o777 == 0o600
+
+
 # Mistakes
 
 
@@ -328,6 +351,7 @@ def test_a_link_is_followed_and_a_device_is_not_replaced(nomina):
         (["a.txt", "--treshold", "1"], "No such option '--treshold'"),
         (["a.txt", "-o", "pictures"], "cannot write pictures: it is a folder, name a file in it"),
         (["a.txt", "-o", "no/p.jsonl"], "cannot write no/p.jsonl: there is no folder no"),
+        (["a.txt", "-o", "/dev/fd/99"], "cannot write /dev/fd/99: it is not open"),
         (["a.txt", "-o", "./a.txt"], "a.txt is read and cannot be the output too: name another file with -o"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from nomina.types import Document, Prediction
 
 _STDIO = Path("-")
+_STDOUT = (_STDIO, Path("/dev/stdout"), Path("/dev/fd/1"), Path("/proc/self/fd/1"))
+_DESCRIPTOR = re.compile(r"/dev/stderr|(?:/dev|/proc/self)/fd/([0-9]{1,5})")
 _SECONDS_BEFORE_PROGRESS = 2
 _CANDIDATES = 5
 
@@ -81,7 +84,7 @@ def link(
     from nomina.documents import read
     from nomina.pipeline import load
 
-    output = None if output == _STDIO else output
+    output = None if output in _STDOUT else output
     sources = _sources(files, mentions)
     _check_output(output, sources)
     format = format or _usual_format(output)
@@ -96,7 +99,7 @@ def link(
         context=not no_context,
     )
     with _opened(output) as out:
-        predictions = _Counted(pipeline.link(_with_progress(read(sources), output)))
+        predictions = _Counted(pipeline.link(_with_progress(read(sources), out)))
         _write(predictions, out, format, sources)
     if format == "table" and not predictions.count:
         click.echo(f"nomina: found no name of the KB {pipeline.kb.manifest.name}", err=True)
@@ -130,6 +133,12 @@ def _check_output(output: Path | None, sources: list[Source]) -> None:
     """
     if output is None:
         return
+    if (number := _descriptor(output)) is not None:
+        try:
+            os.fstat(number)
+        except OSError as error:
+            raise UsageError(f"cannot write {output}: it is not open") from error
+        return
     if output.is_dir():
         raise UsageError(f"cannot write {output}: it is a folder, name a file in it")
     if not output.parent.is_dir():
@@ -138,6 +147,12 @@ def _check_output(output: Path | None, sources: list[Source]) -> None:
         raise UsageError(f"cannot write {output}: the folder is not yours to write to, name another with -o")
     if output.exists() and any(source.path.exists() and output.samefile(source.path) for source in sources):
         raise UsageError(f"{output} is read and cannot be the output too: name another file with -o")
+
+
+def _descriptor(output: Path) -> int | None:
+    """The number of the open file that a path stands for: opened by its path, it would be emptied or replaced."""
+    found = _DESCRIPTOR.fullmatch(str(output))
+    return found and int(found[1] or 2)
 
 
 def _usual_format(output: Path | None) -> Format:
@@ -153,6 +168,10 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
     """Standard output, or a file that appears when all is written; a device or a pipe is written to as it is."""
     if output is None:
         yield sys.stdout
+        return
+    if (number := _descriptor(output)) is not None:
+        with open(number, "w", encoding="utf-8", newline="\n", closefd=False) as stream:
+            yield stream
         return
     from nomina.files import atomic
 
@@ -187,9 +206,9 @@ class _Counted:
             yield prediction
 
 
-def _with_progress(documents: Iterator[Document], output: Path | None) -> Iterable[Document]:
+def _with_progress(documents: Iterator[Document], out: TextIO) -> Iterable[Document]:
     """A count on a terminal's stderr where it takes a while and nothing else is shown there; nothing in a log."""
-    if not sys.stderr.isatty() or (output is None and sys.stdout.isatty()):
+    if not sys.stderr.isatty() or out.isatty():
         return documents
     from tqdm import tqdm
 
