@@ -125,6 +125,49 @@ def test_a_damaged_file_is_made_anew(home: Path, damage: str) -> None:
     assert path.read_bytes() == data
 
 
+def test_every_changed_byte_is_found_and_the_file_made_anew(home: Path) -> None:
+    cached("folder", "name", make, same)
+    path = home / "folder" / "name"
+    data = path.read_bytes()
+    for place in range(0, len(data), 7):
+        broken = bytearray(data)
+        broken[place] ^= 4
+        path.write_bytes(broken)
+        assert same(cached("folder", "name", make, lambda arrays: True))
+        assert path.read_bytes() == data
+
+
+def test_of_a_large_file_blocks_are_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nomina.arrays._BLOCK", 16)
+    monkeypatch.setattr("nomina.arrays._MOST_BLOCKS", 8)
+    made = []
+
+    def large(path: Path) -> None:
+        made.append(path)
+        write(path, [np.arange(1000)])
+
+    cached("folder", "name", large, lambda arrays: True)
+    path = home / "folder" / "name"
+    data = path.read_bytes()
+    step = (len(data) - 132) // 8
+    for start in (0, 2000, len(data) - step - 132):
+        path.write_bytes(data[:start] + b"\xff" * step + data[start + step :])
+        (array,) = cached("folder", "name", large, lambda arrays: True)
+        assert np.array_equal(array, np.arange(1000))
+    assert len(made) == 4
+    path.write_bytes(data + bytes(8))
+    cached("folder", "name", large, lambda arrays: True)
+    assert len(made) == 5
+
+
+def test_a_file_without_a_checksum_is_made_anew(home: Path) -> None:
+    (home / "folder").mkdir(parents=True)
+    make(home / "folder" / "name")
+    assert same(cached("folder", "name", make, same))
+    assert same(read(home / "folder" / "name")[:-1])
+    assert len(read(home / "folder" / "name")) == len(ARRAYS) + 1
+
+
 def test_an_interrupted_make_leaves_nothing_behind_and_the_old_file_whole(home: Path) -> None:
     def interrupted(path: Path) -> None:
         path.write_bytes(b"half")

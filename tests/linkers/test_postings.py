@@ -105,8 +105,8 @@ def path(tmp_path, monkeypatch):
     return tmp_path / "tfidf" / "a.postings"
 
 
-def kept():
-    return load(cached("tfidf", "a.postings", lambda to: postings.write(NAMES, to), lambda a: is_whole(a, len(NAMES))))
+def kept(names=NAMES):
+    return load(cached("tfidf", "a.postings", lambda to: postings.write(names, to), lambda a: is_whole(a, len(names))))
 
 
 def test_a_file_is_made_once(path, monkeypatch):
@@ -115,15 +115,23 @@ def test_a_file_is_made_once(path, monkeypatch):
     assert same(kept(), first)
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut off", "cut in the head", "foreign", "of other names"])
+@pytest.mark.parametrize("damage", ["empty", "cut off", "cut in the head", "foreign", "other rows", "of other names"])
 def test_a_damaged_file_is_made_anew(path, damage):
-    write([*NAMES, "one more"] if damage == "of other names" else NAMES, path)
+    kept([*NAMES, "one more"] if damage == "of other names" else NAMES)
     content = path.read_bytes()
-    if damage != "of other names":
-        parts = {"empty": b"", "cut off": content[:-1], "cut in the head": content[:100], "foreign": b"x" * 5000}
-        path.write_bytes(parts[damage])
+    rows = kept().rows.tobytes()
+    parts = {
+        "empty": b"",
+        "cut off": content[:-1],
+        "cut in the head": content[:100],
+        "foreign": b"x" * 5000,
+        "other rows": content.replace(rows, b"\xff\xff\xff\x7f" * (len(rows) // 4)),
+        "of other names": content,
+    }
+    path.write_bytes(parts[damage])
+    assert (path.read_bytes() == content) == (damage == "of other names")
     assert same(kept(), build(NAMES))
-    assert same(load(read(path)), build(NAMES))
+    assert same(load(read(path)[:-1]), build(NAMES))
 
 
 def test_a_writer_that_fails_leaves_nothing(path, monkeypatch):
