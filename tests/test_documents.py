@@ -176,6 +176,25 @@ def test_a_wrong_record_is_refused_with_its_place(folder, record, said):
         records({"id": "0", "text": ""}, record)
 
 
+def test_the_fields_that_a_line_has_are_named_and_nothing_else(folder):
+    with pytest.raises(FormatError, match=r"^d.jsonl:1: unknown field 'title'; a line has: id, text, mentions$"):
+        records({"id": "1", "text": "fever", "title": "x"})
+
+
+def test_a_second_document_with_an_id_is_refused_with_its_place(folder, monkeypatch):
+    said = "2: a second document with the id '1': ids must differ to tell their predictions apart$"
+    with pytest.raises(FormatError, match=f"^d.jsonl:{said}"):
+        records({"id": "1", "text": "a"}, {"id": "1", "text": "b"})
+    Path("one.jsonl").write_text('{"id": "1", "text": "a"}\n', encoding="utf-8")
+    Path("two.jsonl").write_text('{"id": "2", "text": "a"}\n{"id": "1", "text": "a"}\n', encoding="utf-8")
+    sources = find([Path("one.jsonl"), Path("two.jsonl")]).sources
+    with pytest.raises(FormatError, match=f"^two.jsonl:{said}"):
+        list(read(sources))
+    assert [document.id for _ in range(2) for document in read(sources[:1])] == ["1", "1"]
+    with pytest.raises(FormatError, match=f"^-:{said}"):
+        stdin(monkeypatch, b'{"id": "1", "text": "a"}\n{"id": "1", "text": "a"}\n')
+
+
 # Lists of mentions
 
 

@@ -1,4 +1,7 @@
-"""Files, folders and standard input as a stream of documents; no more than the document at hand is held.
+"""Files, folders and standard input as a stream of documents.
+
+No more than the document at hand is held, and of the ids of records a hash of 8 bytes (70 bytes of memory each, 0.07 GB
+a million), so that none comes twice.
 
 A text file is one document. A ``.jsonl`` file has one a line: ``{"id": "1", "text": "Short stature.", "mentions":
 [{"spans": [[0, 13]], "text": "Short stature", "type": "phenotype"}]}``; all but ``id``, ``text`` and ``spans`` may be
@@ -16,6 +19,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Literal, NamedTuple
 
@@ -140,8 +144,8 @@ def _has_documents(source: Source) -> bool:
     with opened(path) as stream:
         head = stream.read(_HEAD)
     if len(head) < _HEAD:
-        return any(_documents(source, io.BytesIO(head)))
-    for _ in _documents(source, io.BytesIO(head[: head.rfind(b"\n") + 1])):
+        return any(_documents(source, io.BytesIO(head), set()))
+    for _ in _documents(source, io.BytesIO(head[: head.rfind(b"\n") + 1]), set()):
         pass
     return True
 
@@ -150,19 +154,20 @@ def read(sources: Iterable[Source]) -> Iterator[Document]:
     """The documents of the sources, in order. An empty text is none.
 
     Raises:
-        FormatError: a file that cannot be read as what it should be, with the line.
+        FormatError: a file that cannot be read as what it should be, or a record with the id of another, with the line.
     """
+    seen: set[int] = set()
     for source in sources:
         with opened(source.path) as stream:
-            yield from _documents(source, stream)
+            yield from _documents(source, stream, seen)
 
 
-def _documents(source: Source, stream: BinaryIO) -> Iterator[Document]:
+def _documents(source: Source, stream: BinaryIO, seen: set[int]) -> Iterator[Document]:
     first = stream.readline(LARGEST_TEXT + 1) if _is_pipe(source.path) else b""
     if source.kind == "mentions":
         yield from _mentions(lines_of(stream, source.path, first), source.path)
     elif source.kind == "records" or _is_object(first):
-        yield from _records(lines_of(stream, source.path, first), source.path)
+        yield from _records(lines_of(stream, source.path, first), source.path, seen)
     elif text := text_of(stream, source.path, first):
         yield Document(source.id, text)
 
@@ -259,7 +264,7 @@ class _Document:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
 
-def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Document]:
+def _records(lines: Iterable[tuple[int, str]], path: Path, seen: set[int]) -> Iterator[Document]:
     parse = parser(_Document)
     for number, line in lines:
         if not line.strip():
@@ -269,4 +274,9 @@ def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Document]
             document = Document(record.id, record.text, tuple(m.within(record.text) for m in record.mentions))
         except ValueError as error:
             raise FormatError(path, number, str(error)) from error
+        key = int.from_bytes(blake2b(document.id.encode(), digest_size=8).digest())
+        if key in seen:
+            why = f"a second document with the id {document.id!r}: ids must differ to tell their predictions apart"
+            raise FormatError(path, number, why)
+        seen.add(key)
         yield document

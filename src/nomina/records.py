@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _why(kind: type[Any], first: ErrorDetails) -> str:
     if first["type"] == "json_invalid":
         return f"not JSON ({first['ctx']['error'].replace('line 1 column', 'column')})"
     if first["type"] == _UNKNOWN:
-        known = f"; a line has: {', '.join(kind.__dataclass_fields__)}" if len(first["loc"]) == 1 else ""
+        known = f"; a line has: {', '.join(field.name for field in fields(kind))}" if len(first["loc"]) == 1 else ""
         return f"unknown field {place!r}{known}"
     if first["type"] == "missing":
         return f"the field {place!r} is missing"

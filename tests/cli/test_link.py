@@ -60,6 +60,11 @@ def write(**texts: str) -> None:
         Path(name.replace("_", ".")).write_text(text, encoding="utf-8", newline="\n")
 
 
+def ataxias(number: int) -> str:
+    """So many documents as JSON lines, of ids from 1."""
+    return "".join(f'{{"id": "{i}", "text": "ataxia"}}\n' for i in range(1, number + 1))
+
+
 def linked(jsonl: str) -> list[tuple[str, str, list[list[int]], str | None]]:
     """Document, mention, spans and first concept of each prediction."""
     records = map(json.loads, jsonl.splitlines())
@@ -266,7 +271,7 @@ def test_the_name_of_the_file_tells_the_format(nomina):
 
 
 def test_a_failure_leaves_the_old_output(nomina):
-    write(p_jsonl="old", d_jsonl='{"id": "1", "text": "ataxia"}\n' * 4000 + "oops\n")
+    write(p_jsonl="old", d_jsonl=ataxias(4000) + "oops\n")
     code, out, err = nomina("d.jsonl", "-o", "p.jsonl")
     assert (code, out) == (2, "")
     assert err.startswith("nomina: d.jsonl:4001: not JSON (")
@@ -476,7 +481,7 @@ def test_read_only_folders(kb, tmp_path):
 @POSIX
 def test_a_closed_pipe_is_quiet(kb, tmp_path):
     note = tmp_path / "a.jsonl"
-    note.write_text('{"id": "1", "text": "ataxia"}\n' * 20_000, encoding="utf-8")
+    note.write_text(ataxias(20_000), encoding="utf-8")
     with subprocess.Popen(
         [*NOMINA, "link", note, "--kb", kb.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -493,7 +498,7 @@ def test_ctrl_c_leaves_the_old_output(kb, tmp_path):
     with subprocess.Popen(
         [*NOMINA, "link", "-", "--kb", kb.path, "-o", output], stdin=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        process.stdin.write(b'{"id": "1", "text": "ataxia"}\n' * 1000)
+        process.stdin.write(ataxias(1000).encode())
         process.stdin.flush()
         deadline = time.monotonic() + 60
         while len(list(tmp_path.iterdir())) == 1 and time.monotonic() < deadline:
@@ -507,14 +512,14 @@ def test_ctrl_c_leaves_the_old_output(kb, tmp_path):
 
 def test_results_come_while_documents_still_do(kb):
     with subprocess.Popen([*NOMINA, "link", "--kb", kb.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        process.stdin.write(b'{"id": "1", "text": "ataxia"}\n' * 1000)
+        process.stdin.write(ataxias(1000).encode())
         process.stdin.flush()
         assert linked(process.stdout.readline().decode()) == [("1", "ataxia", [[0, 6]], "T:5")]
-        process.stdin.write(b'{"id": "2", "text": "a fit"}\n')
+        process.stdin.write(b'{"id": "last", "text": "a fit"}\n')
         process.stdin.close()
         lines = process.stdout.readlines()
     assert (process.returncode, len(lines)) == (0, 1000)
-    assert linked(lines[-1].decode()) == [("2", "fit", [[2, 5]], "T:3")]
+    assert linked(lines[-1].decode()) == [("last", "fit", [[2, 5]], "T:3")]
 
 
 def on_a_terminal(*arguments: object, columns: int = 80) -> tuple[int, str]:
