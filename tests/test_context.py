@@ -365,3 +365,10 @@ def test_hostile_texts_take_no_quadratic_time(piece):
     assert len(attributes(text, spans)) == len(spans)
     assert len(negation_triggers(text)) <= len(text)
     assert time.process_time() - before < 10  # measured: 0.5 s at most
+
+
+@pytest.mark.parametrize("label", ["ROS", "MRI brain", "Review of systems", "Skin"])
+def test_a_label_before_negative_for(label: str) -> None:
+    text = f"{label}: negative for fever, chills. Ataxia: negative."
+    places = [(text.index(word), text.index(word) + len(word)) for word in ("fever", "chills", "Ataxia")]
+    assert [found.negated for found in attributes(text, places)] == [True, True, True]

@@ -27,6 +27,7 @@ NEGATION: dict[str, tuple[str, ...]] = {
         "w / o",
         "lack|absence of",
         "is|are|was|were|been? negative|neg|unremarkable for",
+        ": negative|neg|unremarkable for",
         "free of|from",
         "rules out",
         "ruled out for?",
