@@ -11,7 +11,7 @@ import pytest
 from nomina import documents
 from nomina.documents import Source, check, find, mention_list, read
 from nomina.errors import FormatError, UsageError
-from nomina.types import Document, Mention
+from nomina.types import Document, Mention, Section
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_records_with_and_without_mentions(folder):
     assert records(
         {"id": "1", "text": "Short stature and seizures."},
         "\n",
-        {"id": "2", "text": "fever, γ", "mentions": []},
+        {"id": "2", "text": "fever, γ", "mentions": [], "sections": [{"start": 0, "end": 5, "name": "title"}]},
         {
             "id": "3",
             "text": "breast and ovarian cancer",
@@ -122,7 +122,7 @@ def test_records_with_and_without_mentions(folder):
         },
     ) == [
         Document("1", "Short stature and seizures."),
-        Document("2", "fever, γ"),
+        Document("2", "fever, γ", sections=(Section(0, 5, "title"),)),
         Document(
             "3",
             "breast and ovarian cancer",
@@ -146,7 +146,7 @@ ONE = {"spans": [[0, 5]]}
         ('{"id": "1", "text": "\\ud800"}\n', "not JSON ("),
         ({"text": "fever"}, "the field 'id' is missing"),
         ({"id": 1, "text": "fever"}, "id: Input should be a valid string"),
-        ({"id": "1", "text": "fever", "title": "x"}, "unknown field 'title'; a line has: id, text, mentions"),
+        ({"id": "1", "text": "fever", "title": "x"}, "unknown field 'title'; a line has: id, text, mentions, sections"),
         ({"id": "1", "text": "fever", "mentions": [{**ONE, "offset": 1}]}, "unknown field 'mentions.0.offset'"),
         ({"id": "1", "text": "fever", "mentions": [{}]}, "the field 'mentions.0.spans' is missing"),
         ({"id": "1", "text": "fever", "mentions": [{"spans": [[0, "5"]]}]}, "mentions.0.spans.0.1: Input should be"),
@@ -177,7 +177,7 @@ def test_a_wrong_record_is_refused_with_its_place(folder, record, said):
 
 
 def test_the_fields_that_a_line_has_are_named_and_nothing_else(folder):
-    with pytest.raises(FormatError, match=r"^d.jsonl:1: unknown field 'title'; a line has: id, text, mentions$"):
+    with pytest.raises(FormatError, match=r"^d.jsonl:1: unknown field 'title'; a line has: id, text, mentions, sections$"):
         records({"id": "1", "text": "fever", "title": "x"})
 
 

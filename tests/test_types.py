@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from nomina import types
-from nomina.types import PREFERRED, Candidate, Document, Entity, Mention, Name, Prediction, Query, Retired
+from nomina.types import PREFERRED, Candidate, Document, Entity, Mention, Name, Prediction, Query, Retired, Section
 
 CANDIDATE = Candidate("A:1", "Heart", "cor", 0.98, 1, "spelling", 7)
 VALUES = [
@@ -14,7 +14,8 @@ VALUES = [
     Entity("A:1", (Name("Heart"),), "It beats", ("organ",), ("A:0",), ("X:1",), ("A:9",)),
     Retired("A:9", ("A:1",)),
     Mention(((0, 5),), "heart", "organ", (("A:1", "A:2"), ("A:3",))),
-    Document("d", "heart", (Mention(((0, 5),), "heart"),)),
+    Section(0, 5, "title"),
+    Document("d", "heart", (Mention(((0, 5),), "heart"),), (Section(0, 5, "title"),)),
     CANDIDATE,
     Prediction("d", Mention(((0, 5),), "heart"), (CANDIDATE,), True, False, 0.5, True, "family"),
 ]
@@ -87,6 +88,13 @@ def test_a_mention_may_end_with_the_text_but_not_behind_it() -> None:
     assert Document("d", "heart", (mention,)).mentions == (mention,)
     with pytest.raises(ValueError, match=r"document 'd': span 0-5 ends behind the text \(4 characters\)"):
         Document("d", "hear", (mention,))
+
+
+def test_a_section_lies_in_its_text() -> None:
+    with pytest.raises(ValueError, match="section 0-5 ends behind the text"):
+        Document("d", "hear", sections=(Section(0, 5, "title"),))
+    with pytest.raises(ValueError, match="must not end before it starts"):
+        Section(3, 2, "title")
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.1, float("nan")])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -98,7 +99,7 @@ class Detector:
         while batch := by_size(stream):
             for document, found in zip(batch, self.find([d.text for d in batch]), strict=True):
                 mentions = tuple(Mention(f.spans, joined(document.text, f.spans)) for f in found)
-                yield Document(document.id, document.text, mentions)
+                yield replace(document, mentions=mentions)
 
     def find(self, texts: Sequence[str]) -> list[list[Found]]:
         """What is named in each text, in order of start, longer first."""

@@ -27,7 +27,7 @@ from nomina.enumerations import joined
 from nomina.errors import FormatError, UsageError
 from nomina.reading import LARGEST_TEXT, STDIN, lines_of, opened, text_of, too_large
 from nomina.records import parser
-from nomina.types import Document, Mention, Span
+from nomina.types import Document, Mention, Section, Span
 
 _HEAD = 1 << 16
 _TEXTS = (".txt", ".txt.gz")
@@ -260,8 +260,17 @@ class _Document:
     id: str
     text: str
     mentions: tuple[_Mention, ...] = ()
+    sections: tuple[Section, ...] = ()
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def checked(self) -> Document:
+        """The document, its mentions held against its text.
+
+        Raises:
+            ValueError: a mention or section that is not in the text.
+        """
+        return Document(self.id, self.text, tuple(m.within(self.text) for m in self.mentions), self.sections)
 
 
 def _records(lines: Iterable[tuple[int, str]], path: Path, seen: set[int]) -> Iterator[Document]:
@@ -270,8 +279,7 @@ def _records(lines: Iterable[tuple[int, str]], path: Path, seen: set[int]) -> It
         if not line.strip():
             continue
         try:
-            record = parse(line)
-            document = Document(record.id, record.text, tuple(m.within(record.text) for m in record.mentions))
+            document = parse(line).checked()
         except ValueError as error:
             raise FormatError(path, number, str(error)) from error
         key = int.from_bytes(blake2b(document.id.encode(), digest_size=8).digest())

@@ -80,7 +80,8 @@ class Mention:
     """A stretch of text to link.
 
     Several spans make a discontinuous mention ("breast ... cancer" out of "breast and ovarian cancer").
-    ``gold`` holds the right answers: every part of a composite is needed, any id of a part will do.
+    ``gold`` holds the right answers: every part of a composite is needed, any id of a part will do. Without one, nobody
+    has said what it means.
     """
 
     spans: tuple[Span, ...]
@@ -111,16 +112,38 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A text with an id and, where known, its mentions."""
+class Section:
+    """A part of a text with the name that its source gives it: "title", "abstract", "methods"."""
 
-    id: str
-    text: str
-    mentions: tuple[Mention, ...] = ()
+    start: int
+    end: int
+    name: str
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise ValueError(f"a section must not end before it starts, as {self.start}-{self.end} does")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with an id and, where known, its mentions and sections."""
+
+    id: str
+    text: str
+    mentions: tuple[Mention, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        for section in self.sections:
+            if section.end > len(self.text):
+                raise ValueError(
+                    f"document {self.id!r}: section {section.start}-{section.end} ends behind the text"
+                    f" ({len(self.text)} characters)"
+                )
         for mention in self.mentions:
             if mention.end > len(self.text):
                 raise ValueError(
