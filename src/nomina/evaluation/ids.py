@@ -1,0 +1,160 @@
+"""Ids of gold and predictions as one form: that of the KB, where there is one.
+
+Corpora write "MESH:D003110" where a KB has "D003110", keep ids that were retired since, and say "-1" where no concept
+fits. What is done about it is the same for gold and predictions, is counted, and is told by its rule (``RULES``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from nomina.kb.store import KnowledgeBase
+
+NIL_IDS = frozenset({"", "-", "-1", "CUI-less", "CUI_less", "CUILESS", "NIL", "None", "null"})
+"""What corpora write where no concept fits; compared without case."""
+
+RULES = ("itself", "replaced", "prefix spelt otherwise", "prefix removed", "prefix added", "unknown")
+"""How an id was found in the KB, most direct first.
+
+``itself``: it stands there, alone or as one of several that a KB id joins by | or +; ``replaced``: it is retired, and
+another is live in its place; ``prefix spelt otherwise``: "mesh:D003110" for "MESH:D003110"; ``prefix removed``:
+"MESH:D003110" for "D003110"; ``prefix added``: the other way round, where but one prefix of the KB fits.
+"""
+
+LEAST_COVERAGE = 0.5
+"""Under this share of gold in the KB a report warns: it is likely that KB and corpus do not belong together."""
+
+_NIL = frozenset(id.casefold() for id in NIL_IDS)
+_JOINED = re.compile(r"[|+]")
+_SAME_PREFIX = {
+    "msh": "mesh", "mim": "omim", "umls_cui": "umls", "cui": "umls", "snomedct": "snomed", "snomedct_us": "snomed",
+    "sctid": "snomed", "sct": "snomed", "scui": "snomed", "hpo": "hp",
+}  # fmt: skip
+_NOT_OF_THE_ID = frozenset({"mesh", "omim", "umls", "snomed"})  # their codes stand alone; "HP:0001250" does not
+
+
+class _Found(NamedTuple):
+    id: str
+    rule: str
+
+
+def is_nil(id: str) -> bool:
+    """Whether an id says that no concept fits."""
+    return id.strip().casefold() in _NIL
+
+
+class IdMap:
+    """Gives every id the form in which it is compared: the KB's live id, else the id without a well-known prefix.
+
+    Args:
+        kb: What is linked to; without one, "MESH:D003110" and "D003110" are the same, and nothing else is known.
+        splits: Whether an id of gold that holds | or + is several, any of which will do (the as-published protocols).
+            An id of a prediction or KB that does is always one concept of several ids.
+
+    Attributes:
+        counts: Parts of gold seen by ``gold``, by the rule that found them.
+    """
+
+    def __init__(self, kb: KnowledgeBase | None = None, *, splits: bool = False) -> None:
+        self.kb, self.splits = kb, splits
+        self.counts: Counter[str] = Counter()
+        self._cache: dict[str, _Found] = {}
+        self._sets: dict[str, frozenset[str]] = {}
+
+    def __call__(self, id: str) -> str:
+        """One id in the form in which it is compared."""
+        return self._look(id).id
+
+    def __contains__(self, id: str) -> bool:
+        """Whether the KB has it, under any rule; without a KB everything is known."""
+        return self._look(id).rule != "unknown"
+
+    def candidate(self, id: str) -> frozenset[str]:
+        """The ids of a predicted concept: the whole and, where it joins several, each; none where it says NIL."""
+        if id not in self._sets:
+            self._sets[id] = frozenset(self(part) for part in (id, *_JOINED.split(id)) if not is_nil(part))
+        return self._sets[id]
+
+    def gold(self, parts: Sequence[Sequence[str]]) -> tuple[frozenset[str], ...]:
+        """``Mention.gold`` as it is compared, each part counted; NIL is left out, () where nothing else is there."""
+        found = []
+        for part in parts:
+            if ids := [id for id in self._split(part) if not is_nil(id)]:
+                found.append(frozenset(map(self, ids)))
+                self.counts[min((self._look(id).rule for id in ids), key=RULES.index)] += 1
+        return tuple(found)
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of gold parts that the KB has; None without a KB or gold."""
+        total = self.counts.total()
+        return None if self.kb is None or not total else 1.0 - self.counts["unknown"] / total
+
+    @property
+    def warning(self) -> str | None:
+        """What a reader has to know of a coverage under ``LEAST_COVERAGE``."""
+        if self.kb is None or self.coverage is None or self.coverage >= LEAST_COVERAGE:
+            return None
+        name = self.kb.manifest.name
+        return f"only {self.coverage:.1%} of the gold ids are in the KB {name}: is it the KB of this corpus?"
+
+    def _split(self, part: Sequence[str]) -> Iterator[str]:
+        for id in part:
+            yield from _JOINED.split(id) if self.splits else (id,)
+
+    def _look(self, id: str) -> _Found:
+        id = id.strip()
+        if id not in self._cache:
+            self._cache[id] = _without_kb(id) if self.kb is None else self._find(id, self.kb)
+        return self._cache[id]
+
+    def _find(self, id: str, kb: KnowledgeBase) -> _Found:
+        if id in kb or id in self._joined:
+            return _Found(id, "itself")
+        if live := kb.resolve(id):
+            return _Found(live, "replaced")
+        prefix, local = _parts(id)
+        if prefix is None:
+            added = {live for own in self._prefixes if (live := self._live(f"{own}:{id}", kb))}
+            return _Found(added.pop(), "prefix added") if len(added) == 1 else _Found(id, "unknown")
+        for own in self._prefixes:
+            if _family(own) == prefix and (live := self._live(f"{own}:{local}", kb)):
+                return _Found(live, "prefix spelt otherwise")
+        if prefix in _NOT_OF_THE_ID and (live := self._live(local, kb)):
+            return _Found(live, "prefix removed")
+        return _Found(_without_kb(id).id, "unknown")
+
+    def _live(self, id: str, kb: KnowledgeBase) -> str | None:
+        return id if id in self._joined else kb.resolve(id)
+
+    @cached_property
+    def _joined(self) -> frozenset[str]:
+        """Ids that the KB has only joined with others in one id."""
+        joined = (id for id in self.kb or () if "|" in id or "+" in id)
+        return frozenset(part.strip() for id in joined for part in _JOINED.split(id))
+
+    @cached_property
+    def _prefixes(self) -> tuple[str, ...]:
+        """The prefixes of the KB's ids as they are written there, the most frequent first."""
+        counts = Counter(id.partition(":")[0] for id in self.kb or () if ":" in id)
+        return tuple(prefix for prefix, _ in counts.most_common())
+
+
+def _without_kb(id: str) -> _Found:
+    prefix, local = _parts(id)
+    return _Found(local, "prefix removed") if prefix in _NOT_OF_THE_ID else _Found(id, "itself")
+
+
+def _parts(id: str) -> tuple[str | None, str]:
+    """The family of an id's prefix, None without one, and what stands behind it."""
+    prefix, colon, local = id.partition(":")
+    return (_family(prefix), local.strip()) if colon and local.strip() else (None, id)
+
+
+def _family(prefix: str) -> str:
+    key = prefix.strip().casefold()
+    return _SAME_PREFIX.get(key, key)
