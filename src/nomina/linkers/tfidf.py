@@ -34,7 +34,7 @@ class TfidfLinker(Linker):
 
     def __init__(self, kb: KnowledgeBase) -> None:
         super().__init__(kb)
-        self._postings = _postings(kb)
+        self._postings = postings_of(kb)
 
     def rank(self, queries: Sequence[Query], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
         """The k most similar names a mention, by score, then by row; see ``Linker.rank``."""
@@ -119,7 +119,7 @@ def _candidates(scores: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     return rows
 
 
-def _postings(kb: KnowledgeBase) -> Postings:
+def postings_of(kb: KnowledgeBase) -> Postings:
     """The KB's inverted lists from the cache folder, made where they are not there.
 
     Raises:
