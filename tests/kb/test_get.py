@@ -163,7 +163,7 @@ def test_members_of_an_archive_and_options(tiny: Source, served, home: Path, mon
     with zipfile.ZipFile(served[1] / "all.zip", "w") as archive:
         archive.writestr("README.txt", "Read me")
         archive.writestr("words_2025.txt", "D1|D2||a\nD3||b\n")
-    owner = Owner((f"{served[0]}/all.zip",), ("words_*.txt",), "table", {"split_ids": True})
+    owner = Owner((f"{served[0]}/all.zip",), ("words_*.txt",), "biosyn", {"split_ids": True})
     use(monkeypatch, Source("words", "Words", "free", "https://example.org", owner))
     assert list(get("words")) == ["D1", "D2", "D3"]
     assert list(get("words", files=[served[1] / "all.zip"])) == ["D1", "D2", "D3"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nomina.errors import FormatError
-from nomina.kb import medic, reader_for, table
+from nomina.kb import biosyn, medic, reader_for
 from nomina.kb.build import build_from_files
 from nomina.types import Entity, Name
 
@@ -35,9 +35,9 @@ def test_tiny_file_whole() -> None:
     [
         ("D1||a|b\nD2||c\n", medic),
         ("D1||a|b", medic),
-        ("D1||a\nD2||b\n", table),
-        ("D1||a\nD1||b|c\n", table),
-        ("D1||a || b\n", table),
+        ("D1||a\nD2||b\n", biosyn),
+        ("D1||a\nD1||b|c\n", biosyn),
+        ("D1||a || b\n", biosyn),
     ],
 )
 def test_told_from_a_dictionary(tmp_path: Path, text: str, reader: object) -> None:

@@ -9,15 +9,13 @@ from nomina.kb import reader_for, table
 from nomina.kb.build import build_from_files
 from nomina.types import Entity, Name
 
-DICTIONARY = Path(__file__).parents[3] / "shared" / "benchmarks/ncbi-disease/biosyn/train_dictionary.txt"
 
-
-def read(tmp_path: Path, text: str, faults: list[FormatError] | None = None, **options: bool) -> list[Entity]:
+def read(tmp_path: Path, text: str, faults: list[FormatError] | None = None) -> list[Entity]:
     path = tmp_path / "terms"
     path.write_text(text, encoding="utf-8", newline="")
     _, reader = reader_for(path)
     assert reader is table
-    return list(reader.read(path, skip=None if faults is None else faults.append, **options))
+    return list(reader.read(path, skip=None if faults is None else faults.append))
 
 
 def texts(entities: list[Entity]) -> list[tuple[str, list[str]]]:
@@ -74,22 +72,6 @@ def test_two_columns_without_a_header_where_the_first_holds_ids(tmp_path: Path) 
     ]
 
 
-def test_dictionary_form(tmp_path: Path) -> None:
-    text = "D1||heart attack\n\nD2|D3+D4||a || b\n"
-    assert texts(read(tmp_path, text)) == [("D1", ["heart attack"]), ("D2|D3+D4", ["a || b"])]
-    assert texts(read(tmp_path, text, split_ids=True)) == [
-        ("D1", ["heart attack"]),
-        ("D2", ["a || b"]),
-        ("D3", ["a || b"]),
-        ("D4", ["a || b"]),
-    ]
-
-
-def test_only_a_dictionary_has_ids_to_split(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="dictionary form"):
-        read(tmp_path, "id\tname\nX:1\ta\n", split_ids=True)
-
-
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [
@@ -104,9 +86,6 @@ def test_only_a_dictionary_has_ids_to_split(tmp_path: Path) -> None:
         ("id\tname\nX:1\ta\n\tb\n", 3, "id must be non-empty"),
         ("id\tname\nX:1\t \n", 2, "name must not be empty"),
         ('id,name\nX:1,a\nX:2,"b\n', 3, "is a quote left open"),
-        ("D1||a\nD2|b\n", 2, "expected 'id[|][|]name'"),
-        ("D1||a\n||b\n", 2, "id must be non-empty"),
-        ("D1||a\nD2||\n", 2, "name must not be empty"),
     ],
 )
 def test_faults_name_their_line_and_what_is_expected(tmp_path: Path, text: str, line: int, why: str) -> None:
@@ -130,16 +109,6 @@ def test_rows_of_an_id_are_joined_and_the_first_name_is_preferred(tmp_path: Path
     assert kb["X:1"].names == (preferred("a"), Name("b"), Name("d"), Name("e"))
     assert kb["X:1"].name == "a"
     assert (kb.manifest.counts.concepts, kb.manifest.counts.merged) == (2, 2)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not DICTIONARY.exists(), reason="the benchmark data are not beside the checkout")
-def test_biosyn_dictionary(tmp_path: Path) -> None:
-    kb = build_from_files(tmp_path / "ncbi.kb", [DICTIONARY])
-    assert (kb.manifest.counts.names, len(kb), kb.manifest.counts.rows) == (71_924, 12_314, 71_924)
-    assert [entity.id for entity in kb.lookup("Tooth agenesis, selective, 6")] == ["C567755|613097"]
-    split = build_from_files(tmp_path / "split.kb", [DICTIONARY], split_ids=True)
-    assert [entity.id for entity in split.lookup("Tooth agenesis, selective, 6")] == ["C567755", "613097"]
 
 
 def test_a_concept_without_a_name_shows_its_first_synonym(tmp_path):

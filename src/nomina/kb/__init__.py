@@ -31,6 +31,7 @@ FORMATS: dict[str, str] = {
     "jsonl": "nomina.kb.jsonl",
     "rrf": "nomina.kb.rrf",
     "rf2": "nomina.kb.rf2",
+    "biosyn": "nomina.kb.biosyn",
     "table": "nomina.kb.table",
 }
 """Format name -> module, in the order in which they are asked whether a file is theirs."""

@@ -1,4 +1,4 @@
-"""A vocabulary as a table: TSV or CSV with a header, bare ``id<tab>name`` pairs, or the dictionary form ``id||name``.
+"""A vocabulary as a table: TSV or CSV with a header, or bare ``id<tab>name`` pairs.
 
 Columns: ``id``, ``name`` and, where wanted, ``synonyms``, ``definition``, ``types``, ``parents``; several values in one
 field stand apart by ``|``. Rows with the same id are one concept with the names of all its rows. Tab-separated fields
@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from nomina.errors import FormatError
-from nomina.files import Skip, head, lines, report
+from nomina.files import Skip, head, report
 from nomina.kb.delimited import rows
 from nomina.types import PREFERRED, Entity, Name
 
 COLUMNS = ("id", "name", "synonyms", "definition", "types", "parents")
 _ALIASES = {"synonym": "synonyms", "type": "types", "parent": "parents", "identifier": "id", "label": "name"}
 _EXPECTED = f"expected the columns id, name and, where wanted, {', '.join(COLUMNS[2:])}"
-_DICTIONARY = "||"
 _ID = re.compile(r"(?=\S*\d)\S+")
-_ID_JOINTS = re.compile(r"[|+]")
 _LOOK = 1 << 16
 _PAIRS_LOOKED_AT = 100
 
@@ -34,27 +32,20 @@ Header = tuple[str, list[str] | None]
 def sniff(head: bytes) -> bool:
     """Whether the first line has a delimiter at all; what the columns are is for ``read`` to say."""
     first = head.lstrip().partition(b"\n")[0]
-    return any(delimiter in first for delimiter in (b"||", b"\t", b",", b";"))
+    return any(delimiter in first for delimiter in (b"\t", b",", b";"))
 
 
-def read(path: Path, *, skip: Skip | None = None, split_ids: bool = False) -> Iterator[Entity]:
+def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity]:
     """One concept a row, in order; what has the same id is joined when the KB is built.
 
     Args:
         path: the table.
         skip: told of each fault, where given; faulty rows are left out.
-        split_ids: in the dictionary form, ``C567755|613097||name`` gives the name to both ids (also ``+``); without it
-            the whole is one id.
 
     Raises:
         FormatError: wrong columns, a row with too few or too many fields, an empty id or name (strict reading only).
     """
     delimiter, columns = header(path)
-    if delimiter == _DICTIONARY:
-        yield from _dictionary(path, skip, split_ids)
-        return
-    if split_ids:
-        raise FormatError(path, None, "only the dictionary form 'id||name' has ids to split")
     names = columns or ["id", "name"]
     found = rows(path, delimiter, delimiter != "\t", skip)
     for number, fields in islice(found, 0 if columns is None else 1, None):
@@ -81,8 +72,6 @@ def header(path: Path) -> Header:
         columns = [_ALIASES.get(column, column) for column in columns]
         if "id" in columns:
             return delimiter, _checked(path, columns)
-    if _DICTIONARY in filled[0]:
-        return _DICTIONARY, None
     pairs = [line.split("\t") for line in filled[:_PAIRS_LOOKED_AT]]
     if all(len(pair) == 2 and _ID.fullmatch(pair[0]) for pair in pairs):
         return "\t", None
@@ -113,22 +102,3 @@ def _entity(columns: list[str], fields: list[str]) -> Entity:
 
 def _values(row: dict[str, str], column: str) -> tuple[str, ...]:
     return tuple(text.strip() for text in row.get(column, "").split("|") if text.strip())
-
-
-def _dictionary(path: Path, skip: Skip | None, split_ids: bool) -> Iterator[Entity]:
-    ids_of: Callable[[str], list[str]] = _ID_JOINTS.split if split_ids else _whole
-    for number, line in lines(path, skip):
-        if not line.strip():
-            continue
-        joined, delimiter, name = line.partition(_DICTIONARY)
-        try:
-            if not delimiter:
-                raise ValueError(f"expected 'id||name', found {line[:60]!r}")
-            names = (Name(name.strip()),)
-            yield from [Entity(id.strip(), names) for id in ids_of(joined)]
-        except ValueError as error:
-            report(FormatError(path, number, str(error)), skip)
-
-
-def _whole(joined: str) -> list[str]:
-    return [joined]
