@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from nomina.evaluation.shape import Coverage
 from nomina.kb.store import KnowledgeBase
+
+Gold = tuple[frozenset[str], ...]
+"""Parts that are all needed, each with ids any of which will do; () = NIL."""
 
 NIL_IDS = frozenset({"", "-", "-1", "CUI-less", "CUI_less", "CUILESS", "NIL", "None", "null"})
 """What corpora write where no concept fits; compared without case."""
@@ -54,14 +58,10 @@ class IdMap:
         kb: What is linked to; without one, "MESH:D003110" and "D003110" are the same, and nothing else is known.
         splits: Whether an id of gold that holds | or + is several, any of which will do (the as-published protocols).
             An id of a prediction or KB that does is always one concept of several ids.
-
-    Attributes:
-        counts: Parts of gold seen by ``gold``, by the rule that found them.
     """
 
     def __init__(self, kb: KnowledgeBase | None = None, *, splits: bool = False) -> None:
         self.kb, self.splits = kb, splits
-        self.counts: Counter[str] = Counter()
         self._cache: dict[str, _Found] = {}
         self._sets: dict[str, frozenset[str]] = {}
 
@@ -79,32 +79,36 @@ class IdMap:
             self._sets[id] = frozenset(self(part) for part in (id, *_JOINED.split(id)) if not is_nil(part))
         return self._sets[id]
 
-    def gold(self, parts: Sequence[Sequence[str]]) -> tuple[frozenset[str], ...]:
-        """``Mention.gold`` as it is compared, each part counted; NIL is left out, () where nothing else is there."""
-        found = []
-        for part in parts:
-            if ids := [id for id in self._split(part) if not is_nil(id)]:
-                found.append(frozenset(map(self, ids)))
-                self.counts[min((self._look(id).rule for id in ids), key=RULES.index)] += 1
-        return tuple(found)
+    def gold(self, parts: Sequence[Sequence[str]]) -> Gold:
+        """``Mention.gold`` as it is compared: NIL is left out, () where nothing else is there."""
+        found = (frozenset(self(id) for id in self._concepts(part)) for part in parts)
+        return tuple(part for part in found if part)
 
-    @property
-    def coverage(self) -> float | None:
-        """The share of gold parts that the KB has; None without a KB or gold."""
-        total = self.counts.total()
-        return None if self.kb is None or not total else 1.0 - self.counts["unknown"] / total
+    def coverage(self, golds: Iterable[Sequence[Sequence[str]]]) -> Coverage | None:
+        """How much of the gold of mentions (``Mention.gold``) the KB has; None without a KB or gold.
 
-    @property
-    def warning(self) -> str | None:
-        """What a reader has to know of a coverage under ``LEAST_COVERAGE``."""
-        if self.kb is None or self.coverage is None or self.coverage >= LEAST_COVERAGE:
+        A part counts once, by the most direct rule that one of its ids is found by.
+        """
+        if self.kb is None:
             return None
-        name = self.kb.manifest.name
-        return f"only {self.coverage:.1%} of the gold ids are in the KB {name}: is it the KB of this corpus?"
+        counts: Counter[str] = Counter()
+        for parts in golds:
+            for part in parts:
+                if ids := self._concepts(part):
+                    counts[min((self._look(id).rule for id in ids), key=RULES.index)] += 1
+        if not counts:
+            return None
+        share = 1.0 - counts["unknown"] / counts.total()
+        warning = f"only {share:.1%} of the gold ids are in the KB {self.kb.manifest.name}: is it the corpus's own?"
+        return Coverage(share, dict(counts.most_common()), warning if share < LEAST_COVERAGE else None)
 
-    def _split(self, part: Sequence[str]) -> Iterator[str]:
-        for id in part:
-            yield from _JOINED.split(id) if self.splits else (id,)
+    def _concepts(self, part: Sequence[str]) -> list[str]:
+        """The ids of a part that are not NIL."""
+        return [id for joined in part for id in self.split(joined) if not is_nil(id)]
+
+    def split(self, id: str) -> list[str]:
+        """The ids that an id of gold stands for."""
+        return _JOINED.split(id) if self.splits else [id]
 
     def _look(self, id: str) -> _Found:
         id = id.strip()
