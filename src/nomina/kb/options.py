@@ -1,4 +1,4 @@
-"""Options of a format's ``read``, as texts or values, checked against its signature."""
+"""Options of a format's ``read`` or ``write``, as texts or values, checked against its signature."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def fitting(formats: Mapping[str, Callable[..., Any]], options: Mapping[str, Val
     known: dict[str, list[str]] = {}
     for name, read in formats.items():
         defaults = {p.name: p.default for p in signature(read).parameters.values() if p.default is not p.empty}
-        defaults.pop("skip")
+        for own in ("skip", "dropped"):
+            defaults.pop(own, None)
         known[name] = list(defaults)
         found[name] = {key: _value(key, options[key], default) for key, default in defaults.items() if key in options}
     for key in options:
