@@ -77,7 +77,7 @@ def harmonic(precision: float, recall: float) -> Score:
 
 
 def ratio(part: float, whole: float) -> float:
-    """part / whole; 0 of nothing."""
+    """The share of a part; 0 of nothing."""
     return part / whole if whole else 0.0
 
 

@@ -120,7 +120,7 @@ def distinct(candidates: Iterable[Candidate], form: Form) -> Iterator[tuple[int,
         rank = len(counted) + 1
         if form == "name":
             block = list(tied)
-            counted.update(candidate.name if candidate.row < 0 else candidate.row for candidate in block)
+            counted.update((c.name, c.entity_id) if c.row < 0 else c.row for c in block)
         else:
             block = []
             for candidate in tied:

@@ -90,19 +90,26 @@ def prepare(
     if kb is None:
         raise UsageError(f"the protocol {protocol.name} drops mentions whose id is not in the KB: name it with --kb")
     ids = IdMap(kb, splits=protocol.splits_ids)
-    return [_prepared(document, ids, dropped) for document in listed], dropped
+    return [rewritten(_kept(document, ids, dropped), protocol) for document in listed], dropped
 
 
-def _prepared(document: Document, ids: IdMap, dropped: Counter[str]) -> Document:
-    kept = []
+def rewritten(document: Document, protocol: Protocol) -> Document:
+    """A document with its texts as ``prepare`` makes them, nothing dropped: training data, say."""
+    if not protocol.generative:
+        return document
     expand = _expander(document.text)
+    mentions = tuple(replace(mention, text=_lower(expand(mention.text))) for mention in document.mentions)
+    return replace(document, text=_lower(document.text), mentions=mentions)
+
+
+def _kept(document: Document, ids: IdMap, dropped: Counter[str]) -> Document:
+    kept = []
     for mention in document.mentions:
-        why = _why_dropped(mention, document.mentions, ids)
-        if why:
+        if why := _why_dropped(mention, document.mentions, ids):
             dropped[why] += 1
         else:
-            kept.append(replace(mention, text=_lower(expand(mention.text))))
-    return replace(document, text=_lower(document.text), mentions=tuple(kept))
+            kept.append(mention)
+    return replace(document, mentions=tuple(kept))
 
 
 def _why_dropped(mention: Mention, all_of_them: Iterable[Mention], ids: IdMap) -> str | None:

@@ -1,0 +1,226 @@
+"""From saved predictions and gold to a report: pair, judge, count, compare."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from nomina._version import __version__
+from nomina.errors import UsageError
+from nomina.evaluation.baselines import exact_match, tfidf, train_lookup
+from nomina.evaluation.end_to_end import end_to_end as score_end_to_end
+from nomina.evaluation.figures import comparisons, system
+from nomina.evaluation.ids import LEAST_COVERAGE, IdMap
+from nomina.evaluation.match import Item, Paired, Place, items_of, pair
+from nomina.evaluation.metrics import pairs
+from nomina.evaluation.mistakes import mistakes
+from nomina.evaluation.outcome import Outcome, outcome
+from nomina.evaluation.protocols import Protocol, prepare, protocol_of, rewritten
+from nomina.evaluation.shape import Corpus, Knowledge, Made, Report, Training
+from nomina.evaluation.significance import SAMPLES
+from nomina.evaluation.strata import Stratum, strata
+from nomina.kb.store import KnowledgeBase
+from nomina.types import Document, Prediction
+
+__all__ = ["Report", "evaluate"]
+
+
+EXACT, TRAIN, TFIDF = "exact match", "train look-up", "TF-IDF"
+"""Names of the baselines in a report."""
+
+
+class _Ground(NamedTuple):
+    """What all systems are judged on."""
+
+    protocol: Protocol
+    kb: KnowledgeBase | None
+    ids: IdMap
+    documents: list[Document]
+    items: list[Item]
+    dropped: frozenset[Place]
+    anywhere: bool
+
+
+class _Judged(NamedTuple):
+    """One system's answers and what they get."""
+
+    paired: Paired
+    outcome: Outcome
+
+
+def evaluate(
+    predictions: Iterable[Prediction],
+    gold: Iterable[Document],
+    kb: KnowledgeBase | None = None,
+    protocol: str = "clean-raw",
+    *,
+    train: Iterable[Document] | None = None,
+    against: Mapping[str, Iterable[Prediction]] | None = None,
+    name: str = "model",
+    baselines: bool = True,
+    end_to_end: bool = False,
+    seed: int = 0,
+    samples: int = SAMPLES,
+    corpus_path: str = "",
+    train_path: str = "",
+    command: str = "",
+) -> Report:
+    """How good predictions are, beside baselines and other systems, with intervals, strata and mistakes.
+
+    Args:
+        predictions: What is judged, one for each mention of gold, in any order.
+        gold: Documents with the right answers.
+        kb: What was linked to; without it ids are compared as they are, and exact match and TF-IDF are left out.
+        protocol: A name of ``protocols.PROTOCOLS``.
+        train: What a system was trained on: for strata and the look-up baseline.
+        against: Other systems' predictions for the same gold, by name.
+        name: The system's.
+        baselines: Whether exact match, train look-up and TF-IDF are run beside it.
+        end_to_end: Whether the mentions were found in raw text: predictions may stand anywhere, gold mentions without
+            one count as missed, and there are no baselines.
+        seed: Of all resampling.
+        samples: Resamples of a bootstrap.
+        corpus_path: What the report calls gold.
+        train_path: And the training data.
+        command: How the report was asked for.
+
+    Raises:
+        UsageError: no such protocol, no gold to judge by, predictions that are not for this gold, names given twice.
+    """
+    ground, counts = _ground(list(gold), kb, protocol_of(protocol), end_to_end, corpus_path)
+    rule = ground.protocol.primary
+    learnt = None if train is None else [rewritten(document, ground.protocol) for document in train]
+    groups = _strata(ground, learnt)
+    given = _by_name(name, predictions, against or {})
+    judged = {each: _judged(each, made, ground) for each, made in given.items()}
+    corpus = _corpus(ground, corpus_path)
+    warnings = [corpus.coverage.warning] if corpus.coverage and corpus.coverage.warning else []
+    warnings += [warning for each, found in judged.items() for warning in _warnings(each, found, ground)]
+    if baselines and not end_to_end:
+        judged |= {each: _judged(each, made, ground) for each, made in _baselines(ground, learnt)}
+    first = judged[name]
+    shown, total = mistakes(first.paired.items, first.outcome, rule, ground.documents, kb, groups)
+    outcomes = {each: found.outcome for each, found in judged.items()}
+    return Report(
+        protocol=protocol,
+        corpus=corpus,
+        kb=None if kb is None else _knowledge(kb),
+        train=None if learnt is None else Training(train_path, len(learnt), sum(len(d.mentions) for d in learnt)),
+        dropped=counts,
+        missing=int(first.outcome.missing.sum()),
+        warnings=tuple(warnings),
+        systems=tuple(
+            system(
+                each, found.outcome, ground.items, rule, groups, seed=seed, samples=samples,
+                end_to_end=score_end_to_end(found.paired, ground.ids) if end_to_end else None,
+            )
+            for each, found in judged.items()
+        ),
+        comparisons=comparisons(outcomes, ground.items, rule, seed=seed, samples=samples),
+        errors=shown,
+        errors_total=total,
+        made=Made(command, _versions(), seed),
+    )  # fmt: skip
+
+
+def _ground(
+    gold: list[Document], kb: KnowledgeBase | None, protocol: Protocol, anywhere: bool, path: str
+) -> tuple[_Ground, dict[str, int]]:
+    """What is judged on, and what the protocol dropped.
+
+    Raises:
+        UsageError: gold has nothing to judge by.
+    """
+    where = path or "the gold file"
+    if not any(mention.gold for document in gold for mention in document.mentions):
+        has = "mention with an id" if any(document.mentions for document in gold) else "mention"
+        raise UsageError(f"{where} has no {has}: nothing to judge predictions by")
+    documents, dropped = prepare(gold, protocol, kb)
+    ids = IdMap(kb, splits=protocol.splits_ids)
+    items = items_of(documents, ids)
+    if not any(item.gold for item in items):
+        left = ", ".join(f"{number:,} {why}" for why, number in dropped.items()) or "all of them are NIL"
+        raise UsageError(f"{where} has no mention with a concept that {protocol.name} asks for ({left})")
+    return _Ground(protocol, kb, ids, documents, items, _places(gold) - _places(documents), anywhere), dict(dropped)
+
+
+def _places(documents: Iterable[Document]) -> frozenset[Place]:
+    return frozenset((document.id, mention.spans) for document in documents for mention in document.mentions)
+
+
+def _strata(ground: _Ground, learnt: list[Document] | None) -> list[Stratum]:
+    train = None if learnt is None else items_of(learnt, ground.ids)
+    return strata(ground.items, ground.kb, train, ground.documents)
+
+
+def _by_name(
+    name: str, predictions: Iterable[Prediction], against: Mapping[str, Iterable[Prediction]]
+) -> dict[str, Iterable[Prediction]]:
+    reserved = {EXACT, TRAIN, TFIDF}
+    for each in (name, *against):
+        if each in reserved or (each == name and name in against):
+            raise UsageError(f"two systems are named {each!r}: give one another name")
+    return {name: predictions, **against}
+
+
+def _judged(name: str, predictions: Iterable[Prediction], ground: _Ground) -> _Judged:
+    paired = pair(
+        ground.documents, predictions, ground.ids, name=name, dropped=ground.dropped, anywhere=ground.anywhere
+    )
+    return _Judged(paired, outcome(paired.items, ground.ids, ground.protocol.form))
+
+
+def _baselines(ground: _Ground, learnt: list[Document] | None) -> Iterator[tuple[str, Iterable[Prediction]]]:
+    """Exact match and TF-IDF where there is a KB, train look-up where there are training data."""
+    documents, kb, form = ground.documents, ground.kb, ground.protocol.form
+    if kb is not None:
+        yield EXACT, exact_match(documents, kb, form)
+    if learnt is not None:
+        yield TRAIN, train_lookup(documents, learnt, kb, ground.ids)
+    if kb is not None:
+        yield TFIDF, tfidf(documents, kb, form)
+
+
+def _knowledge(kb: KnowledgeBase) -> Knowledge:
+    return Knowledge(kb.manifest.name, kb.fingerprint, len(kb), kb.manifest.counts.names)
+
+
+def _corpus(ground: _Ground, path: str) -> Corpus:
+    golds = (mention.gold for document in ground.documents for mention in document.mentions)
+    return Corpus(
+        path=path,
+        documents=len(ground.documents),
+        mentions=len(ground.items),
+        nil=sum(not item.gold for item in ground.items),
+        distinct_pairs=int(pairs(ground.items).max()) + 1,
+        coverage=ground.ids.coverage(golds),
+    )
+
+
+def _warnings(name: str, judged: _Judged, ground: _Ground) -> Iterator[str]:
+    """What a reader has to know before believing the figures of a system."""
+    missing = int(judged.outcome.missing.sum())
+    if missing and not ground.anywhere:
+        yield f"{name} has no prediction for {missing:,} of {len(ground.items):,} mentions: they count as wrong"
+    predictions = [each for item in judged.paired.items for each in item.predictions if each.candidates]
+    if ground.kb is not None and predictions:
+        known = np.mean([each.candidates[0].entity_id in ground.ids for each in predictions])
+        if known < LEAST_COVERAGE:
+            yield f"only {known:.1%} of what {name} predicts is in the KB {ground.kb.manifest.name}: is it the same KB?"
+    if ground.protocol.form == "name" and judged.outcome.depth > 1 and not any(map(_repeats, predictions)):
+        yield (
+            f"{name} seems to rank concepts, not names: under {ground.protocol.name} its figures beyond k = 1 are not"
+            " comparable with published ones (see nomina link --level names)"
+        )
+
+
+def _repeats(prediction: Prediction) -> bool:
+    """Whether a concept stands there twice, as it does in lists of names."""
+    return len({candidate.entity_id for candidate in prediction.candidates}) < len(prediction.candidates)
+
+
+def _versions() -> dict[str, str]:
+    return {"nomina": __version__, "numpy": np.__version__, "python": platform.python_version()}
