@@ -18,7 +18,7 @@ from common import benchmark, parser, record
 from nomina.corpora import read_corpus
 from nomina.evaluation.ids import IdMap
 from nomina.evaluation.match import items_of
-from nomina.evaluation.protocols import PROTOCOLS, prepare
+from nomina.evaluation.protocols import PROTOCOLS, prepare, rewritten
 from nomina.evaluation.strata import strata
 from nomina.kb.sources import resolve_kb
 from nomina.kb.store import KnowledgeBase
@@ -61,16 +61,14 @@ def updated(documents: Iterable[Document], new: dict[str, str]) -> list[Document
     ]
 
 
-def counted(test: list[Document], train: list[Document], kb: KnowledgeBase, prepared: bool) -> dict[str, Any]:
-    """The size of each stratum, by group, and what was dropped before."""
-    protocol = PROTOCOLS["as-published-generative" if prepared else "clean-raw"]
+def counted(test: list[Document], train: list[Document], kb: KnowledgeBase, protocol_name: str) -> dict[str, Any]:
+    """The size of each stratum, by group, and what the protocol dropped before; mentions without an id never count."""
+    protocol = PROTOCOLS[protocol_name]
     ids = IdMap(kb, splits=protocol.splits_ids)
-    if not prepared:  # the protocol keeps them; the papers count mentions that have a concept
-        test, train = with_concept(test), with_concept(train)
-    test, dropped = prepare(test, protocol, kb)
-    items, learnt = items_of(test, ids), items_of(prepare(train, protocol, kb)[0], ids)
+    kept, dropped = prepare(with_concept(test), protocol, kb)
+    learnt = items_of((rewritten(document, protocol) for document in with_concept(train)), ids)
     sizes: dict[str, dict[str, int]] = {}
-    for stratum in strata(items, kb, learnt, test):
+    for stratum in strata(items_of(kept, ids), kb, learnt, kept):
         sizes.setdefault(stratum.group, {})[stratum.name] = int(stratum.mask.sum())
     return {"train": len(learnt), "dropped": dict(dropped), "strata": sizes}
 
@@ -91,8 +89,8 @@ def main() -> None:
     test, train = (updated(read_corpus(folder / f"CDR_{part}Set.PubTator.txt"), new) for part in ("Test", "Training"))
     metrics = {
         "published": PUBLISHED,
-        "prepared": counted(test, train, kb, prepared=True),
-        "as it stands": counted(test, train, kb, prepared=False),
+        "prepared": counted(test, train, kb, "as-published-generative"),
+        "as it stands": counted(test, train, kb, "clean-raw"),
     }
     print(f"{'stratum':20} {'published':>10} {'prepared':>10} {'as it stands':>12}")
     for name, size in PUBLISHED.items():
