@@ -9,12 +9,13 @@ RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 CHECK := PIP_ARGS="$(PIP_ARGS)" $(RUN) scripts/check.py
 
-.PHONY: help demo test test-extras format clean
+.PHONY: help demo test test-extras results format clean
 
 help:
 	@echo "make demo         install nomina into .venv (no torch) and link two example texts"
 	@echo "make test         format, lint, types, tests with coverage, docs' code blocks, wheel install"
 	@echo "make test-extras  tests of optional dependencies"
+	@echo "make results      write experiments/RESULTS.md out of experiments/results"
 	@echo "make format       format the code and apply the linter's safe fixes"
 	@echo "make clean        remove .venv and what the checks left"
 
@@ -26,6 +27,9 @@ test: $(VENV)/.test
 
 test-extras: $(VENV)/.extras
 	$(CHECK) extras
+
+results: $(VENV)/.bare
+	$(RUN) experiments/make_results.py
 
 format: $(VENV)/.test
 	$(RUN) -m ruff format .
