@@ -165,6 +165,7 @@ def test_paired_bootstrap_by_enumeration():
     sums = sorted(sum(draw) for draw in product((2, -1, 1), repeat=3))
     assert result.difference == pytest.approx(2 / 6)
     assert result.p == pytest.approx(2 * 7 / 27, abs=0.01)
+    assert type(result.p) is float
     assert result.interval == (pytest.approx(sums[2] / 6), pytest.approx(sums[24] / 6))
 
 

@@ -139,7 +139,7 @@ def paired_bootstrap(
     first, second = _pair(a, b)
     difference = first - second
     drawn = _resampled(difference[:, None], documents, None, samples, seed)[:, 0]
-    fewer = min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
+    fewer = int(min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0)))
     p = min(1.0, 2 * (fewer + 1) / (samples + 1))
     return PairedBootstrap(float(difference.mean()), _percentiles(drawn, level), p)
 
