@@ -9,12 +9,12 @@ from importlib.resources import files
 from string import Template
 from typing import NamedTuple
 
+from nomina.evaluation import render_curves as curves
 from nomina.evaluation import render_plots as plots
 from nomina.evaluation import render_tables as tables
-from nomina.evaluation.render_plots import style
-from nomina.evaluation.render_svg import element
+from nomina.evaluation.render_svg import element, style
 from nomina.evaluation.render_tables import Table
-from nomina.evaluation.render_values import count, percent
+from nomina.evaluation.render_values import count, percent, writable
 from nomina.evaluation.shape import Report
 
 
@@ -47,7 +47,7 @@ def html(report: Report) -> str:
         errors=_errors(report),
         data=_island({"errors": report.as_json()["errors"], "types": list(tables.counts_of(report, "type"))}),
     )
-    return page.encode("utf-8", "replace").decode("utf-8")
+    return writable(page)
 
 
 def _part(name: str) -> str:
@@ -121,22 +121,28 @@ def _strata(report: Report, legend: str) -> str:
     groups = tables.groups(report)
     if not groups:
         return ""
-    shown = [
-        _figure(plots.bars(report, group, f"strata-{i}"), tables.group_title(group)) for i, group in enumerate(groups)
-    ]
+    shown = [_stratum_figure(report, group, f"strata-{i}") for i, group in enumerate(groups)]
     numbers = [_table(table) for table in tables.strata(report, intervals=True)]
     details = element("details", element("summary", "The same figures as tables"), _grid(numbers, "grid wide"))
     return _note(_STRATA) + legend + element("div", *shown, class_="columns") + details
 
 
+def _stratum_figure(report: Report, group: str, name: str) -> str:
+    drawn, there = len(plots.drawn(report, group)), len(tables.counts_of(report, group))
+    if not drawn:
+        return ""
+    part = f" (the {count(drawn)} largest of {count(there)})" if drawn < there else ""
+    return _figure(plots.bars(report, group, name), tables.group_title(group) + part)
+
+
 def _confidence(report: Report, legend: str) -> str:
     parts = ""
-    if risk := plots.risk_coverage(report):
+    if risk := curves.risk_coverage(report):
         parts += element("h3", "Risk and coverage") + _note(_RISK) + legend + _figure(risk)
     diagrams = [
         _figure(diagram, system.name)
         for i, system in enumerate(report.systems)
-        if (diagram := plots.reliability(system, i))
+        if (diagram := curves.reliability(system, i))
     ]
     if diagrams:
         parts += element("h3", "Reliability") + _note(_RELIABILITY) + _grid(diagrams)
@@ -148,7 +154,7 @@ def _errors(report: Report) -> str:
         return ""
     summary = _grid([_table(tables.error_kinds(report)), _table(tables.error_places(report))])
     name = escape(report.systems[0].name)
-    return Template(_part("errors.html")).substitute(summary=summary, system=name, count=count(len(report.errors)))
+    return Template(_part("errors.html")).substitute(summary=summary, system=name, count=count(report.errors_total))
 
 
 def _grid(parts: Sequence[str], kind: str = "grid") -> str:

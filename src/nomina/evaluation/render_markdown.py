@@ -8,6 +8,7 @@ from textwrap import fill
 
 from nomina.evaluation import render_tables as tables
 from nomina.evaluation.render_tables import Table
+from nomina.evaluation.render_values import writable
 from nomina.evaluation.shape import Report
 
 _WIDTH = 100
@@ -39,7 +40,7 @@ def markdown(report: Report) -> str:
     parts = [f"# {_escaped(tables.title(report))}"]
     parts += [f"> **Warning:** {_escaped(warning)}" for warning in tables.warnings(report)]
     parts += [_section(table) for table in shown if table is not None]
-    return "\n\n".join(parts) + "\n"
+    return writable("\n\n".join(parts) + "\n")
 
 
 def _strata(report: Report) -> Table | None:

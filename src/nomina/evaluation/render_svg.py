@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 
 WIDTH = 360
 """Units of every figure: about the pixels of a narrow phone, so that its 11-unit letters stay readable there."""
+
+STYLES = 8
+"""Colours of the style sheet."""
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _SHORT = 44
@@ -52,6 +55,11 @@ def figure(name: str, height: float, title: str, description: str, *children: st
     )
 
 
+def style(i: int) -> str:
+    """The classes of system number i: a colour, and from the ninth system on a fainter one."""
+    return f"s{i % STYLES} d{i // STYLES % 3}"
+
+
 def linear(low: float, high: float, start: float, end: float) -> Scale:
     """Maps low..high to start..end; everything to the middle where low is high."""
     if high == low:
@@ -76,6 +84,26 @@ def widened(low: float, high: float) -> tuple[float, float]:
     found = ticks(low, high)
     step = found[1] - found[0] if len(found) > 1 else high - low
     return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+
+
+def grid(x: Scale, at: Sequence[float], top: float, bottom: float, share: bool = True) -> str:
+    """Lines across an x axis with their values under them, in percent where they are shares."""
+    return "".join(
+        line(x(value), top, x(value), bottom, class_="grid")
+        + text(
+            x(value),
+            bottom + 13,
+            tick(100 * value if share else value),
+            text_anchor="start" if x(value) < 4 else "middle",
+            class_="tick",
+        )
+        for value in at
+    )
+
+
+def tick(value: float) -> str:
+    """A value on an axis."""
+    return f"{round(value, 4):g}".replace("-", "−")
 
 
 def _value(value: object) -> str:

@@ -134,12 +134,12 @@ def end_to_end(report: Report) -> Table | None:
     for system in report.systems:
         if found := system.end_to_end:
             levels = {"mention": found.mention, "overlap": found.overlap, "document": found.document}
-            rows += [(system.name, level, *_score(score)) for level, score in levels.items()]
+            rows += [(f"{system.name}: {level}", *_score(score)) for level, score in levels.items()]
     note = (
         "In percent. mention: the span and an id are right; overlap: the spans overlap and an id is right; document:"
         " the distinct ids of each document."
     )
-    heads = ("System", "Level", "Precision", "Recall", "F1")
+    heads = ("System and level", "Precision", "Recall", "F1")
     return Table("Found and linked in raw text", heads, tuple(rows), note) if rows else None
 
 

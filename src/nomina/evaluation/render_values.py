@@ -40,5 +40,10 @@ def words(key: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def writable(text: str) -> str:
+    """The text as UTF-8 can hold it: a path of odd bytes reaches Python as halves of surrogate pairs."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _signed(text: str) -> str:
     return text.replace("-", _MINUS)

@@ -158,10 +158,10 @@
 
   function row({ rank, id, preferred, name, rule, score }, isRight) {
     const tick = isRight ? make("span", { className: "tick", title: "gold", textContent: " ✓ gold" }) : "";
-    const concept = make("td", {}, make("span", { className: "id", textContent: id }), " ", preferred ?? "", tick);
-    const cell = (value) => make("td", { textContent: value ?? "" });
-    const points = make("td", { className: "num", textContent: score === null ? "" : Number(score.toPrecision(4)) });
-    return make("tr", { className: isRight ? "right" : "" }, cell(rank), concept, cell(name), cell(rule), points);
+    const concept = make("td", {}, make("span", { className: "id", textContent: id }), " ", preferred, tick);
+    const cell = (className, value) => make("td", { className, textContent: value });
+    const points = make("td", { className: "num", textContent: Number(score.toPrecision(4)) });
+    return make("tr", { className: isRight ? "right" : "" }, cell("rank", rank), concept, cell("name", name), cell("rule", rule), points);
   }
 
   function move(event) {
@@ -196,6 +196,7 @@
   fill(kind, "all kinds", errors.map((error) => error.kind));
   fill(stratum, "all strata", errors.flatMap(strataOf));
   fill(type, "all types", errors.map(typeOf));
+  byId("without").remove();
   byId("browser").hidden = false;
   show(0);
 })();
