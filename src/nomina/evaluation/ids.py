@@ -143,7 +143,7 @@ class IdMap:
 
     @cached_property
     def _prefixes(self) -> tuple[str, ...]:
-        """The prefixes of the KB's ids as they are written there, the most frequent first; then what retired ids have."""
+        """The prefixes of the KB's ids as they are written there, most frequent first; then those of retired ids."""
         counts = Counter(id.partition(":")[0] for id in self.kb or () if ":" in id)
         usual = sorted(prefix.upper() for prefix in _NOT_OF_THE_ID)
         return tuple(dict.fromkeys([*(prefix for prefix, _ in counts.most_common()), *usual]))
