@@ -4,7 +4,7 @@ import shutil
 import time
 
 import pytest
-from report_cases import HOSTILE, hostile_values, made_values, report
+from report_cases import AFTER, BEFORE, HOSTILE, hostile_values, made_values, report
 
 from nomina.evaluation.render_html import html
 
@@ -122,7 +122,7 @@ def test_an_error_shows_context_gold_and_candidates(opened):
     first = page.locator("#list > li").first
     assert first.locator(".where").text_content().startswith("9000000, ")
     assert first.locator("mark").text_content() == "colon tumours"
-    assert first.locator(".context").text_content().startswith("Germline mutations were found in families in which")
+    assert first.locator(".context").text_content() == f"…{BEFORE}colon tumours{AFTER}…"
     assert first.locator(".gold").text_content() == "GoldD000000 Colonic Neoplasms"
     rows = first.locator("tbody tr")
     assert rows.count() == 5
@@ -178,6 +178,37 @@ def test_choices_show_how_many_errors_they_have(opened):
         "all kinds", "wrong (30)", "abstained (10)", "missing (5)",
     ]  # fmt: skip
     assert page.locator("#type option").all_text_contents() == ["all types", "Disease (36)", "Chemical (9)"]
+
+
+def test_strata_are_chosen_by_their_groups_and_tell_what_a_similarity_is(opened):
+    values = made_values(2)
+    values["errors"][0]["strata"] += ["unseen concept", "0.2-0.4"]
+    page = opened(values)
+    offered = page.eval_on_selector_all(
+        "#stratum optgroup",
+        "all => all.map((each) => [each.label, ...[...each.children].map((option) => option.textContent)])",
+    )
+    assert offered == [
+        [
+            "Sub-populations (GenBioEL, table 8)",
+            "overall (2)",
+            "single word (1)",
+            "multi-word (1)",
+            "unseen concept (1)",
+        ],
+        ["Seen in training", "unseen concept (1)"],
+        ["Similarity to the nearest gold name (TF-IDF)", "0.2-0.4 (1)"],
+    ]
+    choose(page, "stratum", "0.2-0.4")
+    assert mentions(page) == ["colon tumours"]
+    assert page.text_content(".tags") == "Disease · single word · unseen concept · similarity 0.2-0.4"
+
+
+def test_context_that_is_whole_has_no_dots(opened):
+    values = made_values(2)
+    values["errors"][0] |= {"start": 2, "end": 5, "context_before": "𝐀 ", "mention": "MI", "context_after": "."}
+    page = opened(values)
+    assert page.locator(".context").all_text_contents() == ["𝐀 MI.", f"…{BEFORE}APC{AFTER}…"]
 
 
 def test_a_choice_without_values_is_not_offered(opened):
@@ -250,7 +281,7 @@ def test_texts_of_users_stay_texts(opened):
     assert page.locator("img, b").count() == 0
     first = page.locator("#list > li").first
     assert first.locator("h4").text_content() == HOSTILE
-    assert first.locator(".context").text_content() == HOSTILE * 3
+    assert first.locator(".context").text_content() == f"…{HOSTILE * 3}…"
     assert HOSTILE in first.locator("tbody td").nth(1).text_content()
     assert page.locator("#type option").all_text_contents()[1:] == ["Disease (2)", f"{HOSTILE} (1)"]
     choose(page, "type", HOSTILE)

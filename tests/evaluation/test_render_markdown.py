@@ -143,6 +143,14 @@ def test_parts_that_a_report_lacks_are_left_out():
     assert "KB" not in text
 
 
+def test_what_nobody_named_is_not_shown():
+    values = made_values(0)
+    values["corpus"]["path"] = values["train"]["path"] = values["made"]["command"] = ""
+    text = markdown(report(values))
+    assert text.startswith("# resnet-cnn, clean-kb\n")
+    assert not [line for line in text.split("\n") if line.startswith(("| corpus ", "| training corpus", "| command"))]
+
+
 def test_a_warning_about_coverage_is_shown_once():
     values = made_values()
     values["corpus"]["coverage"]["warning"] = values["warnings"][0]

@@ -45,13 +45,21 @@ def html(report: Report) -> str:
         nav="".join(element("li", element("a", escape(each.heading), href=f"#{each.name}")) for each in nav),
         sections="".join(map(_section, sections)),
         errors=_errors(report),
-        data=_island({"errors": report.as_json()["errors"], "types": list(tables.counts_of(report, "type"))}),
+        data=_island({"errors": report.as_json()["errors"], "groups": _groups(report)}),
     )
     return writable(page)
 
 
 def _part(name: str) -> str:
     return files("nomina.evaluation").joinpath("page", name).read_text("utf-8")
+
+
+def _groups(report: Report) -> list[dict[str, object]]:
+    """The groups of strata and their strata, by which errors are chosen."""
+    return [
+        {"key": group, "title": tables.group_title(group), "names": list(tables.counts_of(report, group))}
+        for group in tables.groups(report)
+    ]
 
 
 def _island(value: object) -> str:

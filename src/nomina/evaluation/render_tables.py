@@ -51,7 +51,8 @@ class Table(NamedTuple):
 
 def title(report: Report) -> str:
     """What was evaluated, on what, under which protocol."""
-    return f"{report.systems[0].name} on {report.corpus.path}, {report.protocol}"
+    on = f" on {report.corpus.path}" if report.corpus.path else ""
+    return f"{report.systems[0].name}{on}, {report.protocol}"
 
 
 def warnings(report: Report) -> list[str]:
@@ -262,7 +263,7 @@ def corpus(report: Report) -> Table:
     if train:
         rows += [("training corpus", train.path), ("training documents", count(train.documents))]
         rows.append(("training mentions", count(train.mentions)))
-    return Table("Corpus and knowledge base", ("What", "Value"), tuple(rows))
+    return _facts("Corpus and knowledge base", rows)
 
 
 def made(report: Report) -> Table:
@@ -271,7 +272,12 @@ def made(report: Report) -> Table:
     rows = [("command", found.command), ("seed", str(found.seed)), *found.versions.items()]
     if found.commit:
         rows.append(("commit", found.commit))
-    return Table("How this was made", ("What", "Value"), tuple(rows))
+    return _facts("How this was made", rows)
+
+
+def _facts(title: str, rows: Iterable[tuple[str, str]]) -> Table:
+    """Without those that nobody told, as the path of a corpus that was made in memory."""
+    return Table(title, ("What", "Value"), tuple(row for row in rows if row[1]))
 
 
 def _distinct(keys: Iterable[str]) -> list[str]:

@@ -2,12 +2,16 @@
 // The list of errors: filters, pages, keys. Every text of the report is set as text, never as markup.
 (() => {
   const PAGE = 20;
-  const { errors, types } = JSON.parse(document.getElementById("data").textContent);
+  const { errors, groups } = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const [text, kind, stratum, type, once, list, status] =
     ["text", "kind", "stratum", "type", "once", "list", "status"].map(byId);
   const pagers = document.querySelectorAll(".pager");
-  const isType = new Set(types);
+  const namesOf = (key) => new Set(groups.filter((group) => group.key === key).flatMap((group) => group.names));
+  const isType = namesOf("type");
+  const isSimilarity = namesOf("similarity");
+  const lengthOf = (text) => [...text].length; // code points, as offsets are
+  const reach = Math.max(...errors.map((error) => lengthOf(error.context_after)));
   let found = errors;
   let page = 0;
   let haystacks = null;
@@ -30,15 +34,29 @@
     repeats.set(error.key, (repeats.get(error.key) ?? 0) + 1);
   }
 
-  function fill(select, all, values) {
+  function counted(values) {
     const counts = new Map();
     for (const value of values) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
-    const sorted = [...counts].sort((a, b) => b[1] - a[1]);
-    select.replaceChildren(
-      make("option", { value: "", textContent: all }),
-      ...sorted.map(([value, count]) => make("option", { value: "=" + value, textContent: `${value} (${thousands(count)})` })),
-    );
-    select.parentElement.hidden = counts.size === 0;
+    return counts;
+  }
+
+  const option = (value, count) => make("option", { value: "=" + value, textContent: `${value} (${thousands(count)})` });
+
+  function fill(select, all, choices) {
+    select.replaceChildren(make("option", { value: "", textContent: all }), ...choices);
+    select.parentElement.hidden = choices.length === 0;
+  }
+
+  function byCount(values) {
+    return [...counted(values)].sort((a, b) => b[1] - a[1]).map(([value, count]) => option(value, count));
+  }
+
+  function byGroup() {
+    const counts = counted(errors.flatMap(strataOf));
+    const shown = groups.map(({ title, names }) => [title, names.filter((name) => counts.has(name))]);
+    return shown
+      .filter(([, names]) => names.length)
+      .map(([label, names]) => make("optgroup", { label }, ...names.map((name) => option(name, counts.get(name)))));
   }
 
   function haystack(error) {
@@ -121,8 +139,10 @@
   }
 
   function context(error) {
-    const mark = make("mark", { textContent: error.mention });
-    return make("p", { className: "context", dir: "auto" }, error.context_before, mark, error.context_after);
+    const { context_before: before, context_after: after, mention, start } = error;
+    const [first, last] = [start > lengthOf(before), lengthOf(after) === reach].map((cut) => (cut ? "…" : ""));
+    const mark = make("mark", { textContent: mention });
+    return make("p", { className: "context", dir: "auto" }, first + before, mark, after + last);
   }
 
   function gold(error) {
@@ -133,7 +153,8 @@
   }
 
   function tags(error) {
-    const names = [typeOf(error), ...strataOf(error)].filter((name) => name !== null && name !== "overall");
+    const strata = strataOf(error).map((name) => (isSimilarity.has(name) ? `similarity ${name}` : name));
+    const names = [typeOf(error), ...strata].filter((name) => name !== null && name !== "overall");
     return names.length ? make("p", { className: "tags", textContent: names.join(" · ") }) : null;
   }
 
@@ -193,9 +214,9 @@
   list.addEventListener("keydown", move);
   window.addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details")) each.open = true; });
 
-  fill(kind, "all kinds", errors.map((error) => error.kind));
-  fill(stratum, "all strata", errors.flatMap(strataOf));
-  fill(type, "all types", errors.map(typeOf));
+  fill(kind, "all kinds", byCount(errors.map((error) => error.kind)));
+  fill(stratum, "all strata", byGroup());
+  fill(type, "all types", byCount(errors.map(typeOf)));
   byId("without").remove();
   byId("browser").hidden = false;
   show(0);
