@@ -23,6 +23,9 @@ from nomina.types import Document
 
 CORPORA: dict[str, str] = {
     "pubtator": "nomina.corpora.pubtator",
+    "bioc_xml": "nomina.corpora.bioc_xml",
+    "bioc_json": "nomina.corpora.bioc_json",
+    "brat": "nomina.corpora.brat",
     "jsonl": "nomina.corpora.jsonl",
 }
 """Format name -> module, in the order in which they are asked whether a file is theirs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TextIO
 from nomina.enumerations import joined
 from nomina.errors import FormatError, UsageError
 from nomina.files import Skip, atomic, report
-from nomina.types import Document, Mention
+from nomina.types import Document, Mention, Span
 
 PARTS = "|+;,"
 """What stands between the ids of a mention where a corpus does not say otherwise: all of them are meant."""
@@ -24,7 +24,9 @@ NONE = "none"
 
 Gold = tuple[tuple[str, ...], ...]
 
+_COMPOSITE = "|"
 _LINE_BREAK = re.compile(r"[\n\r\v\f]")
+_CONTROL_OR_TAB = re.compile(r"[\x00-\x1f\x7f]")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -62,7 +64,7 @@ class Separators:
             raise UsageError(f"the character {min(both)!r} cannot stand between parts and between alternatives")
 
     def split(self, field: str, dropped: Counter[str]) -> Gold:
-        """The ids of a field, without outer spaces; an empty field has none. Empty ones between separators are counted."""
+        """The ids of a field, without outer spaces; an empty field has none, an empty place in one is counted."""
         if not field.strip():
             return ()
         parts = []
@@ -124,14 +126,48 @@ def _hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", errors="surrogatepass"), digest_size=8).digest()
 
 
-def check_text(given: str, found: str, place: str) -> None:
-    """Whether the text that a file gives for a mention stands at its place, white space aside.
+def stands(text: str, found: Sequence[str]) -> bool:
+    """Whether the text of a mention is what stands at its spans: that of the one, or one that holds those of several.
+
+    Of a composite, ``a|b``, a part will do: so BioSyn writes several mentions in one place.
+    """
+    if len(found) > 1:
+        return all(part in text for part in found)
+    return text == found[0] or (text != "" and text in found[0].split(_COMPOSITE))
+
+
+def text_at(spans: tuple[Span, ...], text: str, given: str) -> str:
+    """The text of a mention as a file gives it, or as it stands in the document where only white space differs.
 
     Raises:
-        ValueError: it does not.
+        ValueError: it does not stand there.
     """
-    if given.split() != found.split():
-        raise ValueError(f"the mention {given!r} is not what stands at {place}, {found!r}: are its offsets characters?")
+    found = [text[start:end] for start, end in spans]
+    if spans[-1][1] > len(text):
+        raise ValueError(f"the span {spans[-1][0]}-{spans[-1][1]} ends behind the text ({len(text)} characters)")
+    if stands(given, found):
+        return given
+    if given.split() == " ".join(found).split():
+        return " ".join(found)
+    place = ";".join(f"{start}-{end}" for start, end in spans)
+    raise ValueError(f"the mention {given!r} is not what stands at {place}, {' '.join(found)!r}")
+
+
+def own_text(mention: Mention, text: str, dropped: Counter[str]) -> str:
+    """The text of a mention as a file of spans can hold it; any other is counted, and that of the spans taken."""
+    if stands(mention.text, [text[start:end] for start, end in mention.spans]):
+        return mention.text
+    count(dropped, "mention texts")
+    return joined(text, mention.spans)
+
+
+def column_text(mention: Mention, text: str, dropped: Counter[str]) -> str:
+    """The text of a mention for a column: ``own_text`` with a space for each tab, line break and control character."""
+    own = own_text(mention, text, dropped)
+    if _CONTROL_OR_TAB.search(own) and own != (found := joined(text, mention.spans)):
+        count(dropped, "mention texts")
+        own = found
+    return _CONTROL_OR_TAB.sub(" ", own)
 
 
 def one_line(text: str, dropped: Counter[str]) -> str:
@@ -145,15 +181,9 @@ def one_line(text: str, dropped: Counter[str]) -> str:
 
 def cell(value: str, what: str, dropped: Counter[str]) -> str:
     """A value for a column: its white space and control characters as single spaces; one that changes is counted."""
-    tidy = " ".join(_CONTROL.sub(" ", value).split())
+    tidy = " ".join(_CONTROL_OR_TAB.sub(" ", value).split())
     count(dropped, what, tidy != value)
     return tidy
-
-
-def drop_own_text(document: Document, mention: Mention, dropped: Counter[str]) -> None:
-    """Count a mention's text that is not what stands at its spans: formats that give offsets have no place for it."""
-    if mention.text != joined(document.text, mention.spans):
-        dropped["mention texts"] += 1
 
 
 def cannot_hold(document: Document, why: object) -> UsageError:
@@ -162,16 +192,26 @@ def cannot_hold(document: Document, why: object) -> UsageError:
 
 
 @contextlib.contextmanager
-def written(path: Path) -> Iterator[TextIO]:
-    """A text file that appears, whole, when the block ends well.
+def writing(path: Path) -> Iterator[None]:
+    """Say in a user's words what goes wrong in the block that writes ``path``.
 
     Raises:
         UsageError: it cannot be written, or a text has a character that UTF-8 cannot hold.
     """
     try:
-        with atomic(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
-            yield stream
+        yield
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror})") from error
     except UnicodeEncodeError as error:
         raise UsageError(f"cannot write {path}: half a character (U+{ord(error.object[error.start]):04X})") from error
+
+
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[TextIO]:
+    """A text file that appears, whole, when the block ends well.
+
+    Raises:
+        UsageError: as ``writing`` says.
+    """
+    with writing(path), atomic(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
+        yield stream

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nomina.corpora.common import Seen, count, written
+from nomina.corpora.common import Seen, own_text, stands, written
 from nomina.enumerations import joined
 from nomina.errors import FormatError
 from nomina.files import Skip, lines, report
@@ -23,7 +23,6 @@ from nomina.records import parser
 from nomina.types import Document, Mention, Section, Span
 
 _START = re.compile(rb'\s*\{\s*"(?:id|text|mentions|sections)"\s*:')
-_COMPOSITE = "|"  # what BioSyn writes between the mentions that a composite stands for
 
 
 def sniff(head: bytes) -> bool:
@@ -83,22 +82,15 @@ class _Mention:
         Raises:
             ValueError: its spans are not in the text, or its own text does not stand there.
         """
-        mention = Mention(
-            self.spans, joined(text, self.spans) if self.text is None else self.text, self.type, self.gold
-        )
+        own = joined(text, self.spans) if self.text is None else self.text
+        mention = Mention(self.spans, own, self.type, self.gold)
+        found = [text[start:end] for start, end in self.spans]
         if mention.end > len(text):
             raise ValueError(f"the span {self.spans[-1]} ends behind the text ({len(text)} characters)")
-        if not _stands(mention, text):
-            place, found = f"{mention.start}-{mention.end}", joined(text, mention.spans)
-            raise ValueError(f"the mention {mention.text!r} is not what stands at {place}, {found!r}")
+        if not stands(own, found):
+            place = f"{mention.start}-{mention.end}"
+            raise ValueError(f"the mention {own!r} is not what stands at {place}, {' '.join(found)!r}")
         return mention
-
-
-def _stands(mention: Mention, text: str) -> bool:
-    parts = [text[start:end] for start, end in mention.spans]
-    if len(parts) > 1:
-        return all(part in mention.text for part in parts)
-    return mention.text == parts[0] or mention.text in parts[0].split(_COMPOSITE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +138,5 @@ def _record(document: Document, dropped: Counter[str]) -> dict[str, Any]:
 
 
 def _mention(mention: Mention, text: str, dropped: Counter[str]) -> dict[str, Any]:
-    stands = _stands(mention, text)
-    count(dropped, "mention texts", not stands)
-    record = {"spans": mention.spans, "text": mention.text if stands else joined(text, mention.spans)}
+    record: dict[str, Any] = {"spans": mention.spans, "text": own_text(mention, text, dropped)}
     return record | {key: value for key in ("type", "gold") if (value := getattr(mention, key))}

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nomina.corpora.common import (
@@ -26,12 +26,12 @@ from nomina.corpora.common import (
     Separators,
     cannot_hold,
     cell,
-    check_text,
+    column_text,
     count,
-    drop_own_text,
     one_line,
+    text_at,
     written,
-)  # fmt: skip
+)
 from nomina.errors import FormatError
 from nomina.files import Skip, lines, report
 from nomina.types import Document, Mention, Section
@@ -146,12 +146,10 @@ def _mention(cells: list[str], text: str, separators: Separators, dropped: Count
         return None
     if len(cells) < 4 or not _OFFSET.fullmatch(cells[2]):
         raise ValueError("is no annotation: expected ID, start, end, mention, type and ids between tabs")
-    start, end = int(cells[1]), int(cells[2])
-    if end > len(text):
-        raise ValueError(f"the mention {start}-{end} ends behind the text ({len(text)} characters)")
+    span = int(cells[1]), int(cells[2])
     mention_type, ids, individual = (cells + [""] * _COLUMNS)[4:_COLUMNS]
-    mention = Mention(((start, end),), text[start:end], mention_type.strip() or None, separators.split(ids, dropped))
-    check_text(cells[3], mention.text, f"{start}-{end}")
+    own = text_at((span,), text, cells[3])
+    mention = Mention((span,), own, mention_type.strip() or None, separators.split(ids, dropped))
     count(dropped, "individual mentions", bool(individual.strip()))
     count(dropped, "further columns", sum(map(bool, cells[_COLUMNS:])))
     return mention
@@ -192,10 +190,13 @@ def _lines(document: Document, separators: Separators, dropped: Counter[str]) ->
         except ValueError as error:
             raise cannot_hold(document, error) from error
         count(dropped, "extra spans", len(mention.spans) - 1)
-        drop_own_text(document, mention, dropped)
-        shown = text[mention.start : mention.end].replace("\t", " ")
+        hull = mention.start, mention.end
+        whole = (
+            mention if len(mention.spans) == 1 else replace(mention, spans=(hull,), text=document.text[slice(*hull)])
+        )
+        shown = column_text(whole, document.text, dropped)
         type = cell(mention.type or "", "types", dropped)
-        yield "\t".join((document.id, str(mention.start), str(mention.end), shown, type, ids))
+        yield "\t".join((document.id, *map(str, hull), shown, type, ids))
 
 
 def _marked(document: Document, dropped: Counter[str]) -> list[tuple[int, int, str]]:
