@@ -8,7 +8,7 @@ from pathlib import Path
 
 from common import benchmark
 
-from nomina.corpora import read_corpus
+from nomina.corpora import askapatient, cometa, read_corpus
 from nomina.kb.build import build, build_from_files
 from nomina.kb.get import get
 from nomina.kb.join import expand
@@ -103,11 +103,32 @@ def _expanded(shop: Workshop, path: Path) -> KnowledgeBase:
     return kb
 
 
+def _askapatient(shop: Workshop, path: Path) -> KnowledgeBase:
+    """The closed world of the labels that stand in the folds; each id has one."""
+    files = sorted(shop.file("askapatient").glob("*.txt"))
+    labels = {id: label for file in files for _, (id, label, _) in askapatient.rows(file)}
+    return build(path, (Entity(id, (Name(label),)) for id, label in labels.items()))
+
+
+def _cometa(shop: Workshop, path: Path) -> KnowledgeBase:
+    """The closed world of the general and specific labels that stand in COMETA."""
+    files = sorted(shop.file("cometa", "stratified_general").glob("*.csv"))
+    labels = {
+        (row[f"{level} SNOMED ID"].strip(), row[f"{level} SNOMED Label"].strip())
+        for file in files
+        for _, row in cometa.rows(file)
+        for level in ("General", "Specific")
+    }
+    return build(path, (Entity(id, (Name(label),)) for id, label in sorted(labels) if id and label))
+
+
 KBS: dict[str, Callable[[Workshop, Path], KnowledgeBase]] = {
     "ncbi-as-published": _dictionary("ncbi-disease", "biosyn", "test_dictionary.txt"),
     "ncbi-clean": _dictionary("ncbi-disease", "biosyn", "train_dictionary.txt"),
     "bc5cdr-d-as-published": _dictionary("bc5cdr", "biosyn-disease", "test_dictionary.txt"),
     "bc5cdr-d-clean": _dictionary("bc5cdr", "biosyn-disease", "train_dictionary.txt"),
+    "askapatient": _askapatient,
+    "cometa": _cometa,
     "medic": _medic,
     "mesh": _mesh("mesh"),
     "mesh-chemicals": _mesh("mesh-chemicals"),

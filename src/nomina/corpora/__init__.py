@@ -26,6 +26,10 @@ CORPORA: dict[str, str] = {
     "bioc_xml": "nomina.corpora.bioc_xml",
     "bioc_json": "nomina.corpora.bioc_json",
     "brat": "nomina.corpora.brat",
+    "biosyn": "nomina.corpora.biosyn",
+    "biosyn_json": "nomina.corpora.biosyn_json",
+    "cometa": "nomina.corpora.cometa",
+    "askapatient": "nomina.corpora.askapatient",
     "jsonl": "nomina.corpora.jsonl",
 }
 """Format name -> module, in the order in which they are asked whether a file is theirs."""
