@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,31 +142,26 @@ def _check_files(read: Sequence[Path | None], written: Sequence[Path | None]) ->
             raise UsageError(f"{path} is read and cannot be written too: name another file")
 
 
-def _documents(path: Path, format: str | None, options: dict[str, str]) -> list[Document]:
+def _documents(path: Path, format: str | None, options: dict[str, str]) -> Iterator[Document]:
     from nomina.corpora import read_corpus
 
-    return list(read_corpus(path, format, options=options))
+    return read_corpus(path, format, options=options)
 
 
 def _write(report: Report, output: Path | None, html: Path | None, markdown: Path | None) -> None:
     """Each form to its file; without any, or on a terminal, also to standard output."""
     from nomina.evaluation.render_html import html as as_html
     from nomina.evaluation.render_markdown import markdown as as_markdown
+    from nomina.evaluation.shape import Report
 
-    for path, render in ((output, _json), (html, as_html), (markdown, as_markdown)):
+    for path, render in ((output, Report.as_text), (html, as_html), (markdown, as_markdown)):
         if path is not None:
             _save(path, render(report))
             click.echo(f"nomina: wrote {path}", err=True)
     if sys.stdout is not None and sys.stdout.isatty():
         click.echo(as_markdown(report), nl=False)
     elif output is None and html is None and markdown is None:
-        click.echo(_json(report), nl=False)
-
-
-def _json(report: Report) -> str:
-    import json
-
-    return json.dumps(report.as_json(), ensure_ascii=False, indent=1) + "\n"
+        click.echo(report.as_text(), nl=False)
 
 
 def _save(path: Path, text: str) -> None:

@@ -64,6 +64,7 @@ class IdMap:
         self.kb, self.splits = kb, splits
         self._cache: dict[str, _Found] = {}
         self._sets: dict[str, frozenset[str]] = {}
+        self._golds: dict[tuple[tuple[str, ...], ...], Gold] = {}
 
     def __call__(self, id: str) -> str:
         """One id in the form in which it is compared."""
@@ -81,8 +82,11 @@ class IdMap:
 
     def gold(self, parts: Sequence[Sequence[str]]) -> Gold:
         """``Mention.gold`` as it is compared: NIL is left out, () where nothing else is there."""
-        found = (frozenset(self(id) for id in self._concepts(part)) for part in parts)
-        return tuple(part for part in found if part)
+        key = tuple(map(tuple, parts))
+        if key not in self._golds:
+            found = (frozenset(self(id) for id in self._concepts(part)) for part in key)
+            self._golds[key] = tuple(part for part in found if part)
+        return self._golds[key]
 
     def coverage(self, golds: Iterable[Sequence[Sequence[str]]]) -> Coverage | None:
         """How much of the gold of mentions (``Mention.gold``) the KB has; None without a KB or gold.

@@ -7,8 +7,6 @@ single prediction answers all that look alike.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -73,34 +71,20 @@ def pair(
         UsageError: predictions for mentions or documents that gold does not have, two for one mention, candidates that
             are not in the order of their ranks, no prediction at all.
     """
-    with _no_collections():
-        found: dict[Place, list[Prediction]] = defaultdict(list)
-        for prediction in predictions:
-            found[prediction.document_id, prediction.mention.spans].append(_checked(prediction, name))
-        for place in dropped:
-            found.pop(place, None)
-        asked: dict[Place, list[Mention]] = defaultdict(list)
-        for document in documents:
-            for mention in document.mentions:
-                asked[document.id, mention.spans].append(mention)
-        elsewhere = [place for place in found if place not in asked]
-        _check_corpus(found, elsewhere, {document.id for document in documents}, name, anywhere)
-        answers = {place: iter(_answers(place, asked[place], found.get(place, []), name)) for place in asked}
-        items = [item for document in documents for item in _items(document, ids, answers)]
+    found: dict[Place, list[Prediction]] = defaultdict(list)
+    for prediction in predictions:
+        found[prediction.document_id, prediction.mention.spans].append(_checked(prediction, name))
+    for place in dropped:
+        found.pop(place, None)
+    asked: dict[Place, list[Mention]] = defaultdict(list)
+    for document in documents:
+        for mention in document.mentions:
+            asked[document.id, mention.spans].append(mention)
+    elsewhere = [place for place in found if place not in asked]
+    _check_corpus(found, elsewhere, {document.id for document in documents}, name, anywhere)
+    answers = {place: iter(_answers(place, asked[place], found.get(place, []), name)) for place in asked}
+    items = [item for document in documents for item in _items(document, ids, answers)]
     return Paired(items, [prediction for place in elsewhere for prediction in found[place]])
-
-
-@contextlib.contextmanager
-def _no_collections() -> Iterator[None]:
-    """Looking for garbage among millions of new objects that all stay doubles the time of reading them."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _checked(prediction: Prediction, name: str) -> Prediction:
@@ -180,11 +164,15 @@ def _items(document: Document, ids: IdMap, answers: Mapping[Place, Iterator[Pred
     given = [next(answers.get((document.id, mention.spans), iter(())), None) for mention in document.mentions]
     for i, mention in enumerate(document.mentions):
         group = alike[mention.spans, mention.gold]
-        texts = [document.mentions[j].text for j in group]
-        if len(set(texts)) == 1:
-            group, texts = [i], [mention.text]
+        if len({document.mentions[j].text for j in group}) == 1:
+            group = [i]
         if i == group[0]:
-            predictions = [answer for j in group if (answer := given[j]) is not None]
-            whole = mention if len(group) == 1 else replace(mention, text="|".join(texts))
-            complete = tuple(predictions) if len(predictions) == len(group) else ()
-            yield Item(document.id, whole, complete, ids.gold(mention.gold))
+            yield _item(document, group, [given[j] for j in group], ids)
+
+
+def _item(document: Document, group: Sequence[int], given: Sequence[Prediction | None], ids: IdMap) -> Item:
+    mention = document.mentions[group[0]]
+    if len(group) > 1:
+        mention = replace(mention, text="|".join(document.mentions[j].text for j in group))
+    made = tuple(prediction for prediction in given if prediction is not None)
+    return Item(document.id, mention, made if len(made) == len(group) else (), ids.gold(mention.gold))

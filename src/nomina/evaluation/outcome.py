@@ -142,8 +142,7 @@ def _first_right(
     candidates: Sequence[Candidate], gold: frozenset[str], ids: IdMap, form: Form
 ) -> tuple[float, float, float, float]:
     """Of the first block with a right candidate: rank, number of candidates, of right ones, place of the first."""
-    sets = [ids.candidate(candidate.entity_id) for candidate in candidates]
-    if all(map(gold.isdisjoint, sets)):
+    if all(gold.isdisjoint(ids.candidate(candidate.entity_id)) for candidate in candidates):
         return inf, inf, inf, inf
     for rank, tied in distinct(candidates, form):
         right = [not gold.isdisjoint(ids.candidate(candidate.entity_id)) for candidate in tied]

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
+from nomina.evaluation.render_values import writable
 from nomina.records import parser
 
 VERSION = 1
@@ -237,6 +238,10 @@ class Report:
         """Plain values that JSON can hold."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self), allow_nan=False))
         return plain
+
+    def as_text(self) -> str:
+        """One line of JSON, which ``from_json`` reads."""
+        return writable(json.dumps(asdict(self), ensure_ascii=False, allow_nan=False)) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
