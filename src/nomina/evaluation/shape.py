@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
-from nomina.evaluation.render_values import writable
 from nomina.records import parser
 
 VERSION = 1
@@ -240,8 +239,9 @@ class Report:
         return plain
 
     def as_text(self) -> str:
-        """One line of JSON, which ``from_json`` reads."""
-        return writable(json.dumps(asdict(self), ensure_ascii=False, allow_nan=False)) + "\n"
+        """One line of JSON, which ``from_json`` reads; what UTF-8 cannot write (a path of odd bytes) becomes "?"."""
+        text = json.dumps(asdict(self), ensure_ascii=False, allow_nan=False)
+        return text.encode("utf-8", "replace").decode("utf-8") + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
