@@ -145,7 +145,7 @@ CASES = {
     "rf2": Case(
         "rf2/Snapshot/Terminology/sct2_Description_Snapshot-en_INT_20240131.txt",
         8,
-        Entity("100001", (Name("Disease", kind="preferred"),), types=("disorder",)),
+        Entity("100001", (Name("Disease", kind="preferred"),), types=("disorder",), xrefs=("SNOMEDCT:100001",)),
         Retired("100023"),
         b"2009991\t20240131\t1\t900000000000207008\t100001\ten\tno quotes\n",
         17,
@@ -250,8 +250,8 @@ CASES = {
     "icd10cm": Case(
         "icd10cm.xml",
         6,
-        Entity("1", (Name("Diseases of the heart", kind="preferred"),), types=("chapter",)),
-        Entity("I30", (Name("Pericarditis", kind="preferred"),), types=("code",), parents=("1",)),
+        Entity("1", (Name("Diseases of the heart", kind="preferred"),), types=("chapter",), xrefs=("ICD10CM:1",)),
+        Entity("I30", (Name("Pericarditis", kind="preferred"),), None, ("code",), ("1",), ("ICD10CM:I30",)),
         b"<chapter><desc>No number</desc></chapter>\n",
         62,
         b"<chapter><name>1</name><desc>Illness</desc></chapter>",

@@ -137,7 +137,7 @@ def test_build_options(nomina, tmp_path: Path) -> None:
     assert list(KnowledgeBase.open(path)) == ["T:2"]
     words = tmp_path / "words.txt"
     words.write_text("D1|D2||a\n", encoding="utf-8")
-    assert nomina("kb", "build", words, "-o", path, "--split-ids", "--format", "table")[0] == 0
+    assert nomina("kb", "build", words, "-o", path, "--split-ids", "--format", "biosyn")[0] == 0
     assert list(KnowledgeBase.open(path)) == ["D1", "D2"]
 
 

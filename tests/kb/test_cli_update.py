@@ -48,7 +48,7 @@ def test_options_of_the_format(nomina, heart: KnowledgeBase, tmp_path: Path) -> 
     assert KnowledgeBase.open(path).owners(6) == ("T:2", "T:8")
     code, _, said = nomina("kb", "add", heart.path, words, "-o", path, "--option", "lenient=yes")
     assert (code, said.count("\n")) == (2, 1)
-    assert said.startswith("nomina: the format table has no option lenient; there are: ")
+    assert said.startswith("nomina: the format biosyn has no option lenient; there are: ")
     code, _, said = nomina("kb", "build", words, "-o", path, "--option", "progress=yes")
     assert (code, said.count("\n")) == (2, 1)
 

@@ -17,8 +17,14 @@ def preferred(text: str) -> Name:
 
 def test_tiny_file_whole() -> None:
     assert list(icd10cm.read(TINY)) == [
-        Entity("1", (preferred("Diseases of the heart"),), types=("chapter",)),
-        Entity("I20-I25", (preferred("Ischemic heart diseases"),), types=("section",), parents=("1",)),
+        Entity("1", (preferred("Diseases of the heart"),), types=("chapter",), xrefs=("ICD10CM:1",)),
+        Entity(
+            "I20-I25",
+            (preferred("Ischemic heart diseases"),),
+            types=("section",),
+            parents=("1",),
+            xrefs=("ICD10CM:I20-I25",),
+        ),
         Entity(
             "I21",
             (
@@ -28,15 +34,19 @@ def test_tiny_file_whole() -> None:
             ),
             types=("category",),
             parents=("I20-I25",),
+            xrefs=("ICD10CM:I21",),
         ),
         Entity(
             "I21.0",
             (preferred("STEMI of anterior wall"), Name("Transmural infarction NOS", "narrow")),
             types=("code",),
             parents=("I21",),
+            xrefs=("ICD10CM:I21.0",),
         ),
-        Entity("I21.X1", (preferred("Type 2 infarction"),), types=("code",), parents=("I21",)),
-        Entity("I30", (preferred("Pericarditis"),), types=("code",), parents=("1",)),
+        Entity(
+            "I21.X1", (preferred("Type 2 infarction"),), types=("code",), parents=("I21",), xrefs=("ICD10CM:I21.X1",)
+        ),
+        Entity("I30", (preferred("Pericarditis"),), types=("code",), parents=("1",), xrefs=("ICD10CM:I30",)),
     ]
     assert icd10cm.describe(TINY).release == "2024"
 

@@ -60,7 +60,7 @@ def edit(copy: Path) -> Callable[..., Path]:
 
 def test_whole() -> None:
     assert list(rf2.read(SNOMED)) == [
-        Entity("100001", (Name("Disease", kind="preferred"),), types=("disorder",)),
+        Entity("100001", (Name("Disease", kind="preferred"),), types=("disorder",), xrefs=("SNOMEDCT:100001",)),
         Entity(
             "100002",
             (
@@ -72,9 +72,22 @@ def test_whole() -> None:
             "Whatever ails a heart.",
             ("disorder",),
             ("100001", "100404"),
+            ("SNOMEDCT:100002",),
         ),
-        Entity("100003", (Name("Round", kind="preferred"),), types=("qualifier value",), parents=("100004",)),
-        Entity("100004", (Name("And round", kind="preferred"),), types=("body structure",), parents=("100003",)),
+        Entity(
+            "100003",
+            (Name("Round", kind="preferred"),),
+            types=("qualifier value",),
+            parents=("100004",),
+            xrefs=("SNOMEDCT:100003",),
+        ),
+        Entity(
+            "100004",
+            (Name("And round", kind="preferred"),),
+            types=("body structure",),
+            parents=("100003",),
+            xrefs=("SNOMEDCT:100004",),
+        ),
         Retired("100020", ("100002",)),
         Retired("100021", ("100020",)),
         Retired("100022"),
@@ -126,7 +139,9 @@ def test_without_language_reference_sets_all_synonyms_are_names(copy: Path) -> N
 def test_a_fully_specified_name_without_a_tag_has_no_type(edit: Callable[..., Path], copy: Path) -> None:
     edit(DESCRIPTIONS, "And round (body structure)", "And round")
     found = {record.id: record for record in rf2.read(copy)}
-    assert found["100004"] == Entity("100004", (Name("And round", kind="preferred"),), parents=("100003",))
+    assert found["100004"] == Entity(
+        "100004", (Name("And round", kind="preferred"),), parents=("100003",), xrefs=("SNOMEDCT:100004",)
+    )
 
 
 def test_possible_replacements() -> None:

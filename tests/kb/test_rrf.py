@@ -89,16 +89,19 @@ def test_rxnorm_whole() -> None:
                 Name("HTX", "narrow", "tradename", "VANDF"),
             ),
             types=("T109", "T121"),
+            xrefs=("RXNORM:7",),
         ),
         Entity(
             "12",
             (Name("Heartex", kind="preferred", source="RXNORM"), Name("HTX", kind="abbreviation", source="VANDF")),
             types=("T121",),
+            xrefs=("RXNORM:12",),
         ),
         Entity(
             "103",
             (Name(brand, kind="preferred", source="RXNORM"), Name("Heartex 5 MG tablet", source="RXNORM")),
             types=("T200",),
+            xrefs=("RXNORM:103",),
         ),
         Entity(
             "104",
@@ -108,6 +111,7 @@ def test_rxnorm_whole() -> None:
                 Name(brand, "narrow", "tradename", "RXNORM"),
             ),
             types=("T200",),
+            xrefs=("RXNORM:104",),
         ),
         Retired("55", ("7",)),
         Retired("56", ("103",)),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomina.kb.xrefs import ALIASES, canonical
+from nomina.kb.xrefs import ALIASES, canonical, own_prefix
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,19 @@ def test_an_alias_belongs_to_one_prefix() -> None:
 def test_writing_it_again_changes_nothing() -> None:
     for id in ("MSH:D003110", "C0018799", "Orphanet_558", "LOC:1", "x", "a:b:c"):
         assert canonical(canonical(id)) == canonical(id)
+
+
+@pytest.mark.parametrize(
+    ("id", "xrefs", "prefix"),
+    [
+        ("22298006", ("UMLS:C0027051", "SCTID:22298006"), "SNOMEDCT"),
+        ("I21.0", ("ICD-10-CM:I21.0",), "ICD10CM"),
+        ("5", ("NCBIGENE:5", "HGNC:HGNC:5"), "NCBIGENE"),
+        ("22298006", ("SCTID:22298007", "22298006"), None),
+        ("22298006", (), None),
+        ("D006331", ("X:D006331",), None),
+        ("T:1", ("X:T:1", "X:1"), None),
+    ],
+)
+def test_a_bare_id_has_the_prefix_by_which_its_concept_names_itself(id: str, xrefs, prefix: str | None) -> None:
+    assert own_prefix(id, xrefs) == prefix

@@ -19,6 +19,9 @@ from nomina.types import PREFERRED, Entity, Name
 
 LICENCE = "https://www.cdc.gov/nchs/icd/icd-10-cm/index.html"
 
+_PREFIX = "ICD10CM"
+"""Of the xref of a code to itself, by which other terminologies know it."""
+
 _ROOT = b"<ICD10CM.tabular"
 _VERSION = re.compile(rb"<version>\s*([^<]*?)\s*</version>")
 _CODES = re.compile(r"\s*\([A-Z]\d[^()]*\)$")
@@ -75,7 +78,7 @@ def _entity(code: str, names: list[str], type: str, parent: str) -> Entity:
     if not code or not title:
         raise ValueError(f"a {type} without its {'title' if code else 'code'}")
     found = (Name(title, kind=PREFERRED), *(Name(text, "narrow") for text in dict.fromkeys(narrower) if text != title))
-    return Entity(code, found, types=(type,), parents=(parent,) if parent else ())
+    return Entity(code, found, None, (type,), (parent,) if parent else (), (f"{_PREFIX}:{code}",))
 
 
 def _entries(chapter: Element, seventh: bool) -> Iterator[tuple[int, _Fields]]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from nomina.kb.schema import execute_all, unpack
 from nomina.kb.store import KnowledgeBase
-from nomina.kb.xrefs import canonical
+from nomina.kb.xrefs import canonical, own_prefix
 
 By = Literal["id", "xref"]
 
@@ -17,13 +17,20 @@ _KEYS = "SELECT number, id, retired_ids, xrefs FROM entity WHERE live ORDER BY n
 _SCRATCH = """
 CREATE TABLE concept (side INTEGER NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (side, number))
     WITHOUT ROWID;
-CREATE TABLE key (side INTEGER NOT NULL, number INTEGER NOT NULL, trust INTEGER NOT NULL, text TEXT NOT NULL)
+CREATE TABLE key (
+    side INTEGER NOT NULL, number INTEGER NOT NULL, trust INTEGER NOT NULL, bare INTEGER NOT NULL, text TEXT NOT NULL
+)
 """
+"""A ``bare`` key is an id without the prefix that it is known to have; two of them are no link: 106004 is a concept of
+SNOMED CT and another one of RxNorm."""
+
+
 _LINK = """
 CREATE INDEX key_text ON key (text, side);
 CREATE TABLE link AS
     SELECT t.number AS target, s.number AS source, max(t.trust + s.trust) AS trust FROM key t JOIN key s
-    ON s.text = t.text WHERE t.side = 0 AND s.side = 1 AND max(t.trust, s.trust) > 0 GROUP BY t.number, s.number;
+    ON s.text = t.text WHERE t.side = 0 AND s.side = 1 AND max(t.trust, s.trust) > 0
+    AND NOT (t.bare AND s.bare) GROUP BY t.number, s.number;
 CREATE TABLE same AS SELECT target, source FROM link WHERE trust = 4;
 DELETE FROM link WHERE trust < 4
     AND (target IN (SELECT target FROM same) OR source IN (SELECT source FROM same))
@@ -42,6 +49,9 @@ CREATE TABLE pair AS SELECT t.id AS target, s.id AS source FROM link
 CREATE INDEX pair_source ON pair (source)
 """
 _OWN, _RETIRED, _XREF = 2, 1, 0  # trust in a key: two live ids that are the same overrule every other link
+
+
+_Key = tuple[int, int, int, int, str]
 
 
 class Links:
@@ -72,7 +82,7 @@ def links(target: KnowledgeBase, source: KnowledgeBase, by: By, many: bool = Fal
 
     Ids are compared as ``xrefs.canonical`` writes them. By ``id``, concepts are the same that have the same id. By
     ``xref``, so are those of which one has an xref (or a retired id) that is the other's id (or retired id); two that
-    only point at a common third are not.
+    only point at a common third are not. A bare id has the prefix of an xref in which its own concept names itself.
 
     Args:
         target: one KB.
@@ -99,13 +109,25 @@ def links(target: KnowledgeBase, source: KnowledgeBase, by: By, many: bool = Fal
 
 
 def _fill(connection: sqlite3.Connection, side: int, kb: KnowledgeBase, by: By) -> None:
-    def keys() -> Iterator[tuple[int, int, int, str]]:
+    def keys() -> Iterator[_Key]:
         for number, id, retired, xrefs in kb.select(_KEYS):
-            yield side, number, _OWN, canonical(id)
+            others = unpack(xrefs)
+            prefix = own_prefix(id, others)
+            yield from _written(side, number, _OWN, id, prefix)
             if by == "xref":
-                yield from ((side, number, _RETIRED, canonical(other)) for other in unpack(retired))
-                yield from ((side, number, _XREF, canonical(other)) for other in unpack(xrefs))
+                for other in unpack(retired):
+                    yield from _written(side, number, _RETIRED, other, prefix)
+                yield from ((side, number, _XREF, 0, canonical(other)) for other in others)
 
-    connection.executemany("INSERT INTO key VALUES (?, ?, ?, ?)", keys())
+    connection.executemany("INSERT INTO key VALUES (?, ?, ?, ?, ?)", keys())
     concepts = ((side, number, id) for number, id, _, _ in kb.select(_KEYS))
     connection.executemany("INSERT INTO concept VALUES (?, ?, ?)", concepts)
+
+
+def _written(side: int, number: int, trust: int, id: str, prefix: str | None) -> Iterator[_Key]:
+    """The keys of an id: with the prefix that its concept is known to have, and as it stands."""
+    text = canonical(id)
+    bare = prefix is not None and ":" not in text
+    if bare:
+        yield side, number, trust, 0, f"{prefix}:{text}"
+    yield side, number, trust, int(bare), text

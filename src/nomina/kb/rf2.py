@@ -20,6 +20,9 @@ from nomina.types import PREFERRED, Entity, Name, Retired
 
 _DIALECTS = {"us": 900000000000509007, "gb": 900000000000508004}
 _DEFAULT_DIALECT = "us"
+_PREFIX = "SNOMEDCT"
+"""Of the xref of a concept to itself, by which other terminologies know it."""
+
 _ANY = "all"
 _TAGGED = re.compile(r"(.*\S)\s+\(([^()]+)\)")
 _HEADER = b"id\teffectivetime\tactive\tmoduleid\t"
@@ -117,6 +120,7 @@ def _entity(
         next((d.term for d in wanted if d.type == DEFINITION), None),
         tuple(tag for tag in tags[:1] if tag),
         tuple(parents),
+        (f"{_PREFIX}:{id}",),
     )
 
 

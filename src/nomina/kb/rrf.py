@@ -166,6 +166,8 @@ def _concepts(
         atoms = [atom for _, atom in found]
         names = wanted.names(atoms)
         texts = {text for text, _ in names}
+        # CUIs are known by their form, the numbers of RxNorm only by their prefix.
+        own = (f"RXNORM:{concept}",) if release.prefix == "RXN" else ()
         brand_names = [Name(text, "narrow", "tradename", source) for text, source in brands.at(concept)]
         yield Entity(
             concept,
@@ -173,7 +175,7 @@ def _concepts(
             definition((row for _, row in definitions.at(concept)), atoms, wanted.suppress),
             own_types,
             tuple(parents.at(concept)),
-            xrefs_of(atoms) if with_xrefs else (),
+            tuple(dict.fromkeys((*own, *(xrefs_of(atoms) if with_xrefs else ())))),
         )
 
 

@@ -3,12 +3,14 @@
 An id is a prefix and a local part. The prefix may be an alias (the table ``ALIASES``), carry a release date
 (``SNOMEDCT_US_2023_03_01``), stand before an underscore (``MONDO_0005148``) or in a URI
 (``http://purl.obolibrary.org/obo/MONDO_0005148``, ``http://id.nlm.nih.gov/mesh/D003110``), or be missing: then the
-local part itself may tell (``D003110`` is MeSH's, ``C0018799`` UMLS's).
+local part itself may tell (``D003110`` is MeSH's, ``C0018799`` UMLS's), or an xref of the concept to itself
+(``SNOMEDCT:22298006`` of the concept ``22298006``), which the readers of terminologies with bare ids add.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 ALIASES = {
@@ -67,6 +69,21 @@ def canonical(id: str) -> str:
     if rest and _known(repeated) == name:
         local = rest
     return f"{name}:{local.strip()}"
+
+
+def own_prefix(id: str, xrefs: Iterable[str]) -> str | None:
+    """The prefix of a bare id by the first xref that names the concept itself; None where it has one or none is known.
+
+    >>> own_prefix("22298006", ("UMLS:C0027051", "SCTID:22298006"))
+    'SNOMEDCT'
+    """
+    if ":" in id or canonical(id) != id:
+        return None
+    for xref in xrefs:
+        prefix, _, local = canonical(xref).partition(":")
+        if local == id:
+            return prefix
+    return None
 
 
 def _known(prefix: str) -> str:
