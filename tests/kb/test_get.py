@@ -234,6 +234,48 @@ def test_an_owner_who_does_not_answer(tiny: Source, home: Path) -> None:
     assert files(home) == []
 
 
+@pytest.mark.parametrize(
+    "answer", [b"<html>captive portal</html>", b"format-version: 1.2\n[Term]\nname: x\n", b"ID,Name\n"]
+)
+def test_a_wrong_answer_of_an_owner_is_forgotten(tiny: Source, served, home: Path, answer: bytes) -> None:
+    served[1].joinpath("tiny.obo").write_bytes(answer)
+    for again in (False, True):
+        with pytest.raises(UsageError, match=r"is forgotten \(.+\): try --from snapshot, or .* --file PATH$"):
+            get("tiny", origin="owner", again=again)
+        assert files(home) == []
+    served[1].joinpath("tiny.obo").write_bytes((DATA / "tiny.obo").read_bytes())
+    assert len(get("tiny", origin="owner")) == 4
+
+
+def test_again_fetches_a_whole_file_anew_and_goes_on_with_half_a_one(
+    tiny: Source, served, home: Path, monkeypatch
+) -> None:
+    folder = home / "downloads" / "tiny-owner"
+    folder.mkdir(parents=True)
+    for name in ("tiny.obo", "other.obo", "other.obo.part", "other.obo.part.json"):
+        (folder / name).write_bytes(b"<html>captive portal</html>")
+    served[1].joinpath("tiny.obo").write_bytes((DATA / "tiny.obo").read_bytes())
+    seen = []
+    monkeypatch.setattr(
+        getting, "_owner", lambda *found, owner=getting._owner: seen.extend(files(home)) or owner(*found)
+    )
+    assert len(get("tiny", origin="owner", again=True)) == 4
+    assert seen == ["other.obo.part", "other.obo.part.json"]
+
+
+def test_a_full_disk_keeps_what_was_fetched(tiny: Source, served, home: Path, monkeypatch) -> None:
+    def full(*found: object, **more: object) -> KnowledgeBase:
+        raise KnowledgeBaseError("cannot build the KB: free some space") from OSError("full")
+
+    served[1].joinpath("tiny.obo").write_bytes((DATA / "tiny.obo").read_bytes())
+    with monkeypatch.context() as patch:
+        patch.setattr(getting, "build_sources", full)
+        with pytest.raises(KnowledgeBaseError, match=r"free some space$"):
+            get("tiny", origin="owner")
+    served[1].joinpath("tiny.obo").unlink()
+    assert len(get("tiny", origin="owner")) == 4
+
+
 def test_a_file_that_is_not_what_it_should_be_leaves_no_kb(tiny: Source, home: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.obo"
     broken.write_text("format-version: 1.2\n[Term]\nname: no id\n", encoding="utf-8")

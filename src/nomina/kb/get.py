@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from nomina._version import __version__
 from nomina.download import DownloadError, Fetched, fetch
-from nomina.errors import KnowledgeBaseError, MissingExtra, UsageError
+from nomina.errors import FormatError, KnowledgeBaseError, MissingExtra, UsageError
 from nomina.files import home_folder, lock, sha256
 from nomina.kb.build import BuildOptions, build_sources
 from nomina.kb.catalogue import Owner, Snapshot, Source, catalogue, find
@@ -61,21 +62,21 @@ def get(
         fetched: told how far a download is.
 
     Raises:
-        UsageError: an unknown name, or something that cannot be fetched: what to do then.
-        FormatError: files that are not what they should be.
+        UsageError: an unknown name, or something that cannot be fetched or is not what it should be: what to do then.
+        FormatError: ``files`` that are not what they should be.
         KnowledgeBaseError: the KB cannot be built.
     """
     source = find(name)
     origin = origin or ("snapshot" if source.snapshot else "owner")
     if output is not None:
-        return _from(source, origin, files, Path(output), progress, fetched)
+        return _from(source, origin, files, Path(output), again, progress, fetched)
     pin = _pin(source, origin, files)
     path = home_folder("kb") / f"{name}-get-{pin}.kb"
     with lock(path):
         there = _opened(path)
         if there is None:
             path.unlink(missing_ok=True)
-        kb = there if there and not again else _from(source, origin, files, path, progress, fetched)
+        kb = there if there and not again else _from(source, origin, files, path, again, progress, fetched)
     now = time.time_ns()
     os.utime(path, ns=(now, now))  # the name stands for the one that was asked for last
     return kb
@@ -114,21 +115,41 @@ def _from(
     origin: Origin,
     files: Sequence[str | Path],
     path: Path,
+    again: bool,
     progress: Progress | None,
     fetched: Fetched | None,
 ) -> KnowledgeBase:
     if files:
         return _build(source, _Material(_wanted(files, source.owner.members), source.owner), path, progress)
     folder = home_folder("downloads", f"{source.name}-{origin}")
+    if again:
+        _forget(folder)
+        folder = home_folder("downloads", folder.name)
     try:
         material = _snapshot(source, folder) if origin == "snapshot" else _owner(source, folder, fetched)
+        kb = _build(source, material, path, progress)
     except (PackageError, DownloadError) as error:
         if not any(folder.glob("*.part")):
             shutil.rmtree(folder, ignore_errors=True)
         raise UsageError(f"{error}: {_next_step(source, origin)}") from error
-    kb = _build(source, material, path, progress)
+    except (FormatError, KnowledgeBaseError) as error:
+        if isinstance(error.__cause__, sqlite3.Error | OSError) and isinstance(error, KnowledgeBaseError):
+            raise  # the place is at fault, not the file
+        _forget(folder)
+        what = f"what the {origin} of {source.name} gave is not as it should be, and is forgotten"
+        raise UsageError(f"{what} ({error}): {_next_step(source, origin)}") from error
     shutil.rmtree(folder, ignore_errors=True)
     return kb
+
+
+def _forget(folder: Path) -> None:
+    """Remove the whole files of a folder of downloads; one that broke off stays to be gone on with."""
+    if not any(folder.glob("*.part")):
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    for file in folder.iterdir():
+        if not file.name.endswith((".part", ".part.json", ".lock")):
+            file.unlink()
 
 
 def _snapshot(source: Source, folder: Path) -> _Material:
