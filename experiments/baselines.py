@@ -20,10 +20,10 @@ from common import parser, record
 from eval_kbs import Workshop
 from eval_tasks import TASKS, Task
 
-from nomina.evaluation.baselines import DEPTH, ranked_names
+from nomina.evaluation.baselines import DEPTH
 from nomina.evaluation.protocols import prepare, protocol_of
 from nomina.evaluation.report import Report, evaluate
-from nomina.linkers.base import Linker
+from nomina.linkers.base import Level, Linker
 from nomina.linkers.dictionary import DictionaryLinker
 from nomina.types import Document, Prediction
 
@@ -70,11 +70,9 @@ def run(task: Task, shop: Workshop) -> Report:
     return report
 
 
-def predicted(linker: Linker, documents: Iterable[Document], form: str) -> Iterable[Prediction]:
+def predicted(linker: Linker, documents: Iterable[Document], form: Level) -> Iterable[Prediction]:
     """A linker's answers in the form that a protocol counts in."""
-    if form == "name":
-        return ranked_names(linker, documents, DEPTH)
-    return linker.link(documents, k=DEPTH, threshold=0.0)
+    return linker.link(documents, k=DEPTH, threshold=0.0, level=form)
 
 
 def facts(report: Report) -> dict[str, Any]:

@@ -257,3 +257,49 @@ def test_rules_stand_in_order_of_trust_and_have_labels() -> None:
     variants = "exact normalised spelling inflection order derivation abbreviation".split()
     assert [rule.label for rule in sorted(Rule)][: len(variants)] == variants
     assert all(0 <= rule < 256 for rule in Rule)
+
+
+# At the level of names
+
+
+def test_names_are_offered_one_by_one_though_a_concept_comes_again(make_kb) -> None:
+    kb = make_kb({"A:1": ("Cardiac arrest", "heart stop"), "A:2": "Stop"})
+    linker = Told(kb, {"x": [("heart stop", 0.75), ("cardiac arrest", 0.7), ("stop", 0.5)]})
+    prediction = link(linker, "x", level="name")
+    assert ranks(prediction) == [("A:1", 1), ("A:1", 2), ("A:2", 3)]
+    assert [c.name for c in prediction.candidates] == ["heart stop", "Cardiac arrest", "Stop"]
+    assert not prediction.ambiguous
+
+
+def test_all_owners_of_a_name_share_its_rank_the_very_raw_name_first(make_kb) -> None:
+    kb = make_kb({"A:1": "ms", "A:2": ("MS", "sclerosis")})
+    prediction = link(Told(kb, {"MS": [("ms", 1.0), ("sclerosis", 0.9)]}), "MS", level="name", k=2)
+    assert ranks(prediction) == [("A:2", 1), ("A:1", 1), ("A:2", 2)]
+    assert [c.rule for c in prediction.candidates] == ["exact", "normalised", "normalised"]
+    assert prediction.ambiguous
+
+
+def test_names_of_one_score_share_a_rank_and_a_tie_is_given_whole(make_kb) -> None:
+    kb = make_kb({f"A:{i}": f"n{i}" for i in range(9)})
+    hits = [("n8", 0.9), *((f"n{i}", 0.5) for i in range(7)), ("n7", 0.4)]
+    linker = Told(kb, {"x": hits})
+    assert ranks(link(linker, "x", level="name", k=3)) == [("A:8", 1), *((f"A:{i}", 2) for i in range(7))]
+    assert [k for _, k in linker.asked] == [5, 9]
+    assert ranks(link(linker, "x", level="name", k=1)) == [("A:8", 1)]
+
+
+def test_k_names_are_no_more_concepts_than_names(make_kb) -> None:
+    kb = make_kb({"A:1": ("a", "b", "c"), "A:2": "d"})
+    hits = {"x": [("a", 0.9), ("b", 0.8), ("c", 0.7), ("d", 0.6)]}
+    assert ranks(link(Told(kb, hits), "x", level="name", k=3)) == [("A:1", 1), ("A:1", 2), ("A:1", 3)]
+    assert ranks(link(Told(kb, hits), "x", k=3)) == [("A:1", 1), ("A:2", 2)]
+
+
+def test_filters_and_thresholds_hold_for_names_too(make_kb) -> None:
+    kb = make_kb({"A:1": "ms", "A:2": ("ms", "sclerosis"), "A:3": "sclerosis"}, parents={"A:2": ["A:3"]})
+    hits = {"x": [("ms", 0.6), ("sclerosis", 0.55)]}
+    only = kb.subset(under=["A:2"])
+    assert ranks(link(Told(kb, hits), "x", level="name", within=only)) == [("A:2", 1), ("A:2", 2)]
+    assert not link(Told(kb, hits), "x", level="name").abstained
+    assert link(Told(kb, hits), "x", level="name", threshold=0.7).abstained
+    assert link(Told(kb, {}), "x", level="name").abstained

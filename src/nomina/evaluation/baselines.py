@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nomina.evaluation.ids import is_nil
 from nomina.kb.store import KnowledgeBase
-from nomina.linkers.base import NO_ROW, Linker, Ranking, Rule
+from nomina.linkers.base import NO_ROW, Level, Linker, Ranking, Rule
 from nomina.linkers.tfidf import TfidfLinker
 from nomina.text import normalise
 from nomina.types import Candidate, Document, Prediction, Query
-
-Level = Literal["concept", "name"]
 
 DEPTH = 20
 """Candidates a mention: as deep as recall is reported."""
@@ -37,14 +33,14 @@ def exact_match(documents: Iterable[Document], kb: KnowledgeBase, level: Level =
 
     At the level of concepts the owner whose raw name is the very mention comes first, as in every linker.
     """
-    return _predictions(_Exact(kb), documents, level, DEPTH)
+    return _Exact(kb).link(documents, k=DEPTH, threshold=0.0, level=level)
 
 
 def tfidf(
     documents: Iterable[Document], kb: KnowledgeBase, level: Level = "concept", k: int = DEPTH
 ) -> Iterator[Prediction]:
     """The k concepts, or k names, most similar by character 3-grams (``TfidfLinker``)."""
-    return _predictions(TfidfLinker(kb), documents, level, k)
+    return TfidfLinker(kb).link(documents, k=k, threshold=0.0, level=level)
 
 
 def train_lookup(
@@ -104,49 +100,3 @@ class _Exact(Linker):
             if row is not None and (within is None or within[row]):
                 ranking.rows[i, 0], ranking.scores[i, 0], ranking.rules[i, 0] = row, 1.0, Rule.NORMALISED
         return ranking
-
-
-def _predictions(linker: Linker, documents: Iterable[Document], level: Level, k: int) -> Iterator[Prediction]:
-    if level == "concept":
-        return linker.link(documents, k=k, threshold=0.0)
-    return ranked_names(linker, documents, k)
-
-
-def ranked_names(linker: Linker, documents: Iterable[Document], k: int = DEPTH) -> Iterator[Prediction]:
-    """One prediction a mention whose candidates are the k best *names*: how SapBERT, ResCNN and BioSyn count.
-
-    Names of one score share a rank, and a tie that crosses the k-th place is given whole; each name stands there with
-    each of its owners, so that a concept may come several times.
-    """
-    queries = (Query(document, mention) for document in documents for mention in document.mentions)
-    while batch := list(islice(queries, _BATCH)):
-        ranking = _whole_ties(linker, batch, k)
-        for i, query in enumerate(batch):
-            candidates = tuple(_named(linker.kb, ranking, i, k))
-            ambiguous = len(candidates) > 1 and candidates[1].rank == 1
-            yield Prediction(query.document.id, query.mention, candidates, ambiguous, abstained=not candidates)
-
-
-def _whole_ties(linker: Linker, batch: Sequence[Query], k: int) -> Ranking:
-    """The k best names and all that have the score of the k-th."""
-    most = len(linker.kb.names)
-    width = min(k + 2, most)
-    while True:
-        ranking = linker.rank(batch, width)
-        last = ranking.scores[:, -1]
-        goes_on = (ranking.rows[:, -1] != NO_ROW) & (last == ranking.scores[:, min(k, width) - 1])
-        if width == most or not goes_on.any():
-            return ranking
-        width = min(width * 4, most)
-
-
-def _named(kb: KnowledgeBase, ranking: Ranking, i: int, k: int) -> Iterator[Candidate]:
-    rank, before = 0, None
-    for place, (row, score, rule) in enumerate(zip(*(part[i].tolist() for part in ranking), strict=True), start=1):
-        if score != before:
-            rank, before = place, score
-        if row == NO_ROW or rank > k:
-            return
-        for owner in kb.owners_of(row):
-            shown = round(score, _DECIMALS)
-            yield Candidate(owner.entity_id, owner.preferred, owner.name.text, shown, rank, Rule(rule).label, row)

@@ -11,13 +11,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nomina.kb.store import KnowledgeBase, Owner, Subset
 from nomina.types import SCOPES, Candidate, Document, Prediction, Query
+
+Level = Literal["concept", "name"]
+"""What candidates are and ``k`` counts: concepts, or names as the published systems count."""
 
 NO_ROW = -1
 """Fills the tail of a ranking that has fewer rows than asked for."""
@@ -86,8 +89,12 @@ class Linker(ABC):
         k: int = 5,
         threshold: float | None = None,
         within: Subset | None = None,
+        level: Level = "concept",
     ) -> Iterator[Prediction]:
         """One prediction a mention, in order: at most k concepts (all of a tie's), best first.
+
+        At the level of names there are at most k names instead, each with all its owners, who share its rank, so that a
+        concept may come several times: how BioSyn, SapBERT and ResCNN count.
 
         A prediction is ``abstained`` where no candidate reaches the threshold; its candidates stay, as what came
         nearest. A k beyond what the KB has asks for all of it.
@@ -96,7 +103,7 @@ class Linker(ABC):
         size = _at_a_time(min(k, len(self.kb)))
         queries = (Query(document, mention) for document in documents for mention in document.mentions)
         while batch := list(islice(queries, size)):
-            for query, candidates in zip(batch, self._candidates(batch, k, within), strict=True):
+            for query, candidates in zip(batch, self._candidates(batch, k, within, level), strict=True):
                 yield Prediction(
                     query.document.id,
                     query.mention,
@@ -105,8 +112,11 @@ class Linker(ABC):
                     abstained=not candidates or candidates[0].score < floor,
                 )
 
-    def _candidates(self, queries: Sequence[Query], k: int, within: Subset | None) -> list[tuple[Candidate, ...]]:
+    def _candidates(
+        self, queries: Sequence[Query], k: int, within: Subset | None, level: Level
+    ) -> list[tuple[Candidate, ...]]:
         """Rank, and rank deeper those queries whose rows yielded fewer than k concepts, or where a tie may go on."""
+        read = self._concepts if level == "concept" else self._names
         found: list[tuple[Candidate, ...]] = [()] * len(queries)
         todo = list(range(len(queries)))
         most = len(self.kb.names)
@@ -117,7 +127,7 @@ class Linker(ABC):
             for part in (todo[at : at + size] for at in range(0, len(todo), size)):
                 ranking = self.rank([queries[i] for i in part], width, None if within is None else within.rows)
                 for j, i in enumerate(part):
-                    found[i], distinct = self._concepts(ranking, j, queries[i].mention.text, k, within)
+                    found[i], distinct = read(ranking, j, queries[i].mention.text, k, within)
                     if width == most or ranking.rows.shape[1] < width or ranking.rows[j, -1] == NO_ROW:
                         continue
                     if distinct < k or found[i][-1].score == _score(ranking.scores[j, -1]):
@@ -138,7 +148,7 @@ class Linker(ABC):
             if row == NO_ROW:
                 break
             for owner in self.kb.owners_of(row):
-                if within is not None and not within.entities[owner.number]:
+                if not _is_within(owner, within):
                     continue
                 key = (-_score(score), text not in owner.raws, _SCOPE_ORDER[owner.name.scope])
                 if owner.number not in best or key < best[owner.number][0]:
@@ -151,10 +161,30 @@ class Linker(ABC):
                 if place > k:
                     break
                 rank, before = place, key
-            reason = Rule.EXACT if rule == Rule.NORMALISED and not key[1] else Rule(rule)
-            name = owner.name.text if key[1] else text
-            candidates.append(Candidate(owner.entity_id, owner.preferred, name, -key[0], rank, reason.label, row))
+            candidates.append(_candidate(row, owner, text, -key[0], rank, rule))
         return tuple(candidates), len(ordered)
+
+    def _names(
+        self, ranking: Ranking, j: int, text: str, k: int, within: Subset | None
+    ) -> tuple[tuple[Candidate, ...], int]:
+        """The ranked rows of query j with their owners, and how many rows there were; rows of one score share a rank.
+
+        Owners of a row are in the order of ``_concepts``.
+        """
+        candidates: list[Candidate] = []
+        place, rank, before = 0, 0, None
+        for row, score, rule in zip(*(part[j].tolist() for part in ranking), strict=True):
+            owners = [] if row == NO_ROW else [o for o in self.kb.owners_of(row) if _is_within(o, within)]
+            if not owners:
+                continue
+            place += 1
+            if _score(score) != before:
+                rank, before = place, _score(score)
+            if rank > k:
+                break
+            owners.sort(key=lambda owner: (text not in owner.raws, _SCOPE_ORDER[owner.name.scope], owner.number))
+            candidates += [_candidate(row, owner, text, _score(score), rank, rule) for owner in owners]
+        return tuple(candidates), place
 
     def state(self) -> dict[str, Any]:
         """What ``from_state`` needs beside the KB: plain values that JSON can hold."""
@@ -167,6 +197,18 @@ class Linker(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_state, (self.kb, self.state())
+
+
+def _is_within(owner: Owner, within: Subset | None) -> bool:
+    return within is None or bool(within.entities[owner.number])
+
+
+def _candidate(row: int, owner: Owner, text: str, score: float, rank: int, rule: int) -> Candidate:
+    """An owner of a row as what is offered for a mention; that it has the very mention as a name is a reason."""
+    is_exact = text in owner.raws
+    reason = Rule.EXACT if rule == Rule.NORMALISED and is_exact else Rule(rule)
+    name = text if is_exact else owner.name.text
+    return Candidate(owner.entity_id, owner.preferred, name, score, rank, reason.label, row)
 
 
 def _at_a_time(width: int) -> int:
