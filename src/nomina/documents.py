@@ -6,7 +6,8 @@ a million), so that none comes twice.
 A text file is one document. A ``.jsonl`` file has one a line: ``{"id": "1", "text": "Short stature.", "mentions":
 [{"spans": [[0, 13]], "text": "Short stature", "type": "phenotype"}]}``; all but ``id``, ``text`` and ``spans`` may be
 left out; what comes through a pipe is read so if its first line is a JSON object. In a list of mentions each line is
-a document of its own. Files packed with gzip are unpacked.
+a document of its own. Of a corpus (``nomina.corpora``) only the mentions that it has are asked for, unless the texts
+alone are wanted. Files packed with gzip are unpacked.
 """
 
 from __future__ import annotations
@@ -18,30 +19,34 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, ClassVar, Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
-from nomina.enumerations import joined
+from nomina.corpora import CORPORA, corpus_format, read_corpus
+from nomina.corpora.jsonl import document_parser
 from nomina.errors import FormatError, UsageError
 from nomina.reading import LARGEST_TEXT, STDIN, lines_of, opened, text_of, too_large
-from nomina.records import parser
-from nomina.types import Document, Mention, Section, Span
+from nomina.types import Document, Mention
 
 _HEAD = 1 << 16
 _TEXTS = (".txt", ".txt.gz")
 _RECORDS = (".jsonl", ".jsonl.gz")
 _HEADER = "mention"
+_PUBTATOR = (".pubtator", ".pubtator.gz", ".pubtator.txt", ".pubtator.txt.gz")
+_BIOC = {"bioc_xml": ".xml", "bioc_json": ".json"}
+
+Kind = Literal["text", "records", "mentions", "corpus"]
 _Split = Callable[[str], list[str]]
 
 
 class Source(NamedTuple):
-    """Where documents come from, as what they are read, and the id of a text."""
+    """Where documents come from, as what they are read, the id of a text, and the format of a corpus."""
 
     path: Path
-    kind: Literal["text", "records", "mentions"]
+    kind: Kind
     id: str
+    format: str | None = None
 
 
 class Found(NamedTuple):
@@ -55,7 +60,9 @@ def find(paths: Iterable[Path]) -> Found:
     """The sources in order: files as named; of folders and theirs, the ``.txt`` and ``.jsonl`` files, sorted.
 
     A text's id is the name of its file, in a folder the path from there on; where two would have the same id, it is the
-    path as given. A file named twice counts once; hidden ones in folders are left alone.
+    path as given. A file named twice counts once; hidden ones in folders are left alone. A ``.pubtator`` or
+    ``.PubTator.txt`` file is a corpus, and so is a ``.xml`` or ``.json`` file, named by itself, that holds BioC, and a
+    folder without such files that is one.
 
     Raises:
         FormatError: a folder that cannot be read.
@@ -65,15 +72,42 @@ def find(paths: Iterable[Path]) -> Found:
     others = 0
     for path in paths:
         files = _files(path) if path.is_dir() else [path]
-        chosen = [file for file in files if file is path or file.name.endswith(_TEXTS + _RECORDS)]
+        chosen = [file for file in files if file is path or _is_named_as_one(file)]
         if not chosen:
-            raise UsageError(f"no .txt or .jsonl file in the folder {path} ({len(files)} others)")
+            chosen, files = [_corpus_folder(path, len(files))], [path]
         others += len(files) - len(chosen)
         for file in chosen:
             id = file.name if file is path else file.relative_to(path).as_posix()
             named.setdefault(file.absolute(), (file, "stdin" if path == STDIN else id))
     times = Counter(id for _, id in named.values())
     return Found([_source(path, id if times[id] == 1 else path.as_posix()) for path, id in named.values()], others)
+
+
+def corpora(paths: Iterable[Path], format: str) -> list[Source]:
+    """The sources of files and folders that are corpora of a format; one named twice counts once.
+
+    Raises:
+        UsageError: no such format, or standard input, which can be read but once.
+    """
+    if format not in CORPORA:
+        raise UsageError(f"no corpus format {format!r}; there are: {', '.join(CORPORA)}")
+    named = {path.absolute(): path for path in paths}
+    if STDIN in named.values():
+        raise UsageError("a corpus is read from a file or folder, not from standard input: name it")
+    return [Source(path, "corpus", "", format) for path in named.values()]
+
+
+def _is_named_as_one(file: Path) -> bool:
+    return file.name.endswith(_TEXTS + _RECORDS) or file.name.casefold().endswith(_PUBTATOR)
+
+
+def _corpus_folder(folder: Path, files: int) -> Path:
+    """The folder, if it is a corpus."""
+    try:
+        corpus_format(folder)
+    except FormatError as error:
+        raise UsageError(f"no .txt or .jsonl file in the folder {folder} ({files} others)") from error
+    return folder
 
 
 def _files(folder: Path) -> list[Path]:
@@ -90,9 +124,25 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _source(path: Path, id: str) -> Source:
-    """The source of a file; bytes of its name that are not UTF-8 are written out in the id."""
-    kind: Literal["records", "text"] = "records" if path.name.endswith(_RECORDS) else "text"
+    """The source of a file or corpus; bytes of its name that are not UTF-8 are written out in the id."""
+    if (format := _corpus_by_name(path)) is not None:
+        return Source(path, "corpus", "", format)
+    kind: Kind = "records" if path.name.endswith(_RECORDS) else "text"
     return Source(path, kind, os.fsencode(id).decode("utf-8", errors="backslashreplace"))
+
+
+def _corpus_by_name(path: Path) -> str | None:
+    """The format of a corpus, which a note or a table can never be taken for."""
+    name = path.name.casefold()
+    if path.is_dir():
+        return corpus_format(path)[0]
+    if name.endswith(_PUBTATOR):
+        return "pubtator"
+    for format, ending in _BIOC.items():
+        if name.removesuffix(".gz").endswith(ending) and path.is_file():
+            with contextlib.suppress(FormatError):
+                return format if corpus_format(path)[0] == format else None
+    return None
 
 
 def mention_list(path: Path) -> Source:
@@ -139,6 +189,8 @@ def _is_pipe(path: Path) -> bool:
 
 def _has_documents(source: Source) -> bool:
     path = source.path
+    if source.kind == "corpus":
+        return any(_of_corpus(source))
     if source.kind == "text" and path.is_file() and path.stat().st_size > LARGEST_TEXT:
         raise too_large(path)
     with opened(path) as stream:
@@ -150,16 +202,31 @@ def _has_documents(source: Source) -> bool:
     return True
 
 
-def read(sources: Iterable[Source]) -> Iterator[Document]:
-    """The documents of the sources, in order. An empty text is none.
+def read(sources: Iterable[Source], *, detect: bool = False) -> Iterator[Document]:
+    """The documents of the sources, in order. An empty text is none, nor is one of a corpus that has no mention.
+
+    Args:
+        sources: what to read.
+        detect: whether to take the texts alone, of corpora too, so that their mentions have to be found.
 
     Raises:
         FormatError: a file that cannot be read as what it should be, or a record with the id of another, with the line.
     """
     seen: set[int] = set()
     for source in sources:
-        with opened(source.path) as stream:
-            yield from _documents(source, stream, seen)
+        for document in _documents_of(source, seen):
+            if detect and source.kind != "mentions":
+                yield Document(document.id, document.text, sections=document.sections)
+            elif document.mentions or source.kind != "corpus":
+                yield document
+
+
+def _documents_of(source: Source, seen: set[int]) -> Iterator[Document]:
+    if source.kind == "corpus":
+        yield from _with_ids_of_their_own(_of_corpus(source), source.path, seen)
+        return
+    with opened(source.path) as stream:
+        yield from _documents(source, stream, seen)
 
 
 def _documents(source: Source, stream: BinaryIO, seen: set[int]) -> Iterator[Document]:
@@ -167,7 +234,8 @@ def _documents(source: Source, stream: BinaryIO, seen: set[int]) -> Iterator[Doc
     if source.kind == "mentions":
         yield from _mentions(lines_of(stream, source.path, first), source.path)
     elif source.kind == "records" or _is_object(first):
-        yield from _records(lines_of(stream, source.path, first), source.path, seen)
+        records = _records(lines_of(stream, source.path, first), source.path)
+        yield from _with_ids_of_their_own(records, source.path, seen)
     elif text := text_of(stream, source.path, first):
         yield Document(source.id, text)
 
@@ -224,64 +292,25 @@ def _plain(line: str) -> list[str]:
     return [line]
 
 
-@dataclass(frozen=True, slots=True)
-class _Mention:
-    """A mention as it stands in a file: without a text, that of its spans is meant."""
-
-    spans: tuple[Span, ...]
-    text: str | None = None
-    type: str | None = None
-    gold: tuple[tuple[str, ...], ...] = ()
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    def within(self, text: str) -> Mention:
-        """The mention of a text.
-
-        Raises:
-            ValueError: its spans are not in the text, or its own text does not stand there.
-        """
-        mention = Mention(
-            self.spans, joined(text, self.spans) if self.text is None else self.text, self.type, self.gold
-        )
-        if mention.end > len(text):
-            raise ValueError(f"the span {self.spans[-1]} ends behind the text ({len(text)} characters)")
-        parts = [text[start:end] for start, end in self.spans]
-        if parts != [mention.text] and not (len(parts) > 1 and all(part in mention.text for part in parts)):
-            place = f"{mention.start}-{mention.end}"
-            raise ValueError(f"the mention {mention.text!r} is not what stands at {place}, {' '.join(parts)!r}")
-        return mention
-
-
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """A document as it stands in a file."""
-
-    id: str
-    text: str
-    mentions: tuple[_Mention, ...] = ()
-    sections: tuple[Section, ...] = ()
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    def checked(self) -> Document:
-        """The document, its mentions held against its text.
-
-        Raises:
-            ValueError: a mention or section that is not in the text.
-        """
-        return Document(self.id, self.text, tuple(m.within(self.text) for m in self.mentions), self.sections)
-
-
-def _records(lines: Iterable[tuple[int, str]], path: Path, seen: set[int]) -> Iterator[Document]:
-    parse = parser(_Document)
+def _records(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[tuple[int, Document]]:
+    parse = document_parser()
     for number, line in lines:
         if not line.strip():
             continue
         try:
-            document = parse(line).checked()
+            yield number, parse(line)
         except ValueError as error:
             raise FormatError(path, number, str(error)) from error
+
+
+def _of_corpus(source: Source) -> Iterator[tuple[int | None, Document]]:
+    return ((None, document) for document in read_corpus(source.path, source.format))
+
+
+def _with_ids_of_their_own(
+    documents: Iterable[tuple[int | None, Document]], path: Path, seen: set[int]
+) -> Iterator[Document]:
+    for number, document in documents:
         key = int.from_bytes(blake2b(document.id.encode(), digest_size=8).digest())
         if key in seen:
             why = f"a second document with the id {document.id!r}: ids must differ to tell their predictions apart"

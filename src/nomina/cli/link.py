@@ -30,6 +30,7 @@ _EXAMPLES = """\b
 Examples:
   nomina link note.txt
   nomina link notes/ --under HP:0000924 -o skeletal.jsonl
+  nomina link corpus.pubtator --kb mesh.kb --linker tfidf -o predictions.jsonl
   nomina link --mentions terms.tsv --kb my.kb --linker tfidf --format tsv
 """
 
@@ -48,6 +49,8 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
 @click.option(
     "--mentions", metavar="FILE", type=click.Path(path_type=Path), help="Mentions, one a line or a column mention."
 )
+@click.option("--corpus", metavar="FORMAT", help="FILES are corpora of this format, such as pubtator or brat.")
+@click.option("--detect", is_flag=True, help="Find mentions, also where documents come with theirs.")
 @click.option("--kb", default="hpo", metavar="NAME|FILE", show_default=True, help="The knowledge base.")
 @click.option("--linker", default="dictionary", metavar="NAME", show_default=True, help="dictionary or tfidf.")
 @click.option("-k", type=click.IntRange(min=1), help="Concepts a mention at most; by default 5, in a table the best.")
@@ -65,6 +68,8 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
 def link(
     files: tuple[Path, ...],
     mentions: Path | None,
+    corpus: str | None,
+    detect: bool,
     kb: str,
     linker: str,
     k: int | None,
@@ -78,14 +83,14 @@ def link(
 ) -> None:
     """Find the mentions of texts and link each to the concepts of a knowledge base.
 
-    FILES are texts, .jsonl files with a document a line, folders of both, or - for standard input, which is read where
-    none is named. All of it is UTF-8, as it is or with .gz.
+    FILES are texts, .jsonl files with a document a line, annotated corpora, folders of them, or - for standard input,
+    which is read where none is named. All of it is UTF-8, as it is or with .gz.
     """
     from nomina.documents import read
     from nomina.pipeline import load
 
     output = None if output in _STDOUT else output
-    sources = _sources(files, mentions)
+    sources = _sources(files, mentions, corpus)
     _check_output(output, sources)
     format = format or _usual_format(output)
     pipeline = load(
@@ -99,23 +104,25 @@ def link(
         context=not no_context,
     )
     with _opened(output) as out:
-        predictions = _Counted(pipeline.link(_with_progress(read(sources), out)))
+        predictions = _Counted(pipeline.link(_with_progress(read(sources, detect=detect), out)))
         _write(predictions, out, format, sources)
-    if format == "table" and not predictions.count:
+    if not predictions.count and not detect and all(source.kind == "corpus" for source in sources):
+        click.echo("nomina: the corpus has no mentions; --detect finds them", err=True)
+    elif format == "table" and not predictions.count:
         click.echo(f"nomina: found no name of the KB {pipeline.kb.manifest.name}", err=True)
 
 
-def _sources(files: tuple[Path, ...], mentions: Path | None) -> list[Source]:
+def _sources(files: tuple[Path, ...], mentions: Path | None, corpus: str | None) -> list[Source]:
     """What is to be read, its heads checked; what is left out is said on stderr."""
-    from nomina.documents import check, find, mention_list
+    from nomina.documents import Found, check, corpora, find, mention_list
 
-    if mentions and files:
-        raise click.UsageError("give FILES or --mentions, not both.")
+    if mentions and (files or corpus):
+        raise click.UsageError(f"give {'FILES' if files else '--corpus'} or --mentions, not both.")
     if not mentions and not files:
         if sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError("nothing to read: name files or a folder, or pipe a text in.")
         files = (_STDIO,)
-    found = find(files)
+    found = Found(corpora(files, corpus), 0) if corpus else find(files)
     sources = [mention_list(mentions)] if mentions else found.sources
     empty = check(sources)
     if found.others:

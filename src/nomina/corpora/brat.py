@@ -165,9 +165,7 @@ def write(
     dropped = Counter() if dropped is None else dropped
     separators = Separators(parts, alternatives)
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise UsageError(
-            f"cannot write {path}: it is there already, and brat is a folder of many files; name a new one"
-        )
+        raise UsageError(f"cannot write {path}: it is there already; name a new folder, or an empty one")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     with writing(path):
         try:

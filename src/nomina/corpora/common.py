@@ -147,10 +147,14 @@ def text_at(spans: tuple[Span, ...], text: str, given: str) -> str:
         raise ValueError(f"the span {spans[-1][0]}-{spans[-1][1]} ends behind the text ({len(text)} characters)")
     if stands(given, found):
         return given
-    if given.split() == " ".join(found).split():
+    if _words(given) == _words(" ".join(found)):
         return " ".join(found)
     place = ";".join(f"{start}-{end}" for start, end in spans)
     raise ValueError(f"the mention {given!r} is not what stands at {place}, {' '.join(found)!r}")
+
+
+def _words(text: str) -> list[str]:
+    return _CONTROL_OR_TAB.sub(" ", text).split()
 
 
 def own_text(mention: Mention, text: str, dropped: Counter[str]) -> str:
@@ -181,7 +185,7 @@ def one_line(text: str, dropped: Counter[str]) -> str:
 
 def cell(value: str, what: str, dropped: Counter[str]) -> str:
     """A value for a column: its white space and control characters as single spaces; one that changes is counted."""
-    tidy = " ".join(_CONTROL_OR_TAB.sub(" ", value).split())
+    tidy = " ".join(_words(value))
     count(dropped, what, tidy != value)
     return tidy
 

@@ -36,7 +36,7 @@ from nomina.errors import FormatError
 from nomina.files import Skip, lines, report
 from nomina.types import Document, Mention, Section
 
-_FIRST = re.compile(rb"\s*[^\s|][^\t\n|]{0,200}\|[ta]\|")
+_FIRST = re.compile(rb"\s*[^\s|]{1,200}\|[ta]\|")
 _TEXT = re.compile(r"([^|\t]+)\|([^|\s]+)\|(.*)", re.DOTALL)
 _MARK = re.compile(r"[^|\s]+")
 _OFFSET = re.compile(r"-?[0-9]+")
