@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from nomina.errors import KnowledgeBaseError, UsageError
+from nomina.kb import scratch
 from nomina.kb.join import expand, merge
 from nomina.kb.links import links
 from nomina.kb.schema import SourceInfo
@@ -67,6 +68,14 @@ def test_the_same_id_overrules_xrefs(mesh: KnowledgeBase, made) -> None:
         with links(mesh, medic, by) as found:
             assert list(found) == [("D006331", "MESH:D006331"), ("D003924", "MESH:D003924")]
             assert found.ambiguous == 0
+
+
+def test_a_full_disk_is_one_line(mesh: KnowledgeBase, mondo: KnowledgeBase, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(scratch, "_PRAGMAS", ("journal_mode = OFF", "max_page_count = 4"))
+    for join in (lambda: expand(tmp_path / "e.kb", mesh, mondo), lambda: merge(tmp_path / "m.kb", [mesh, mondo], "id")):
+        with pytest.raises(KnowledgeBaseError, match=r"disk is full\): free some space for temporary files \(or set"):
+            join()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mesh.kb", "mondo.kb"]
 
 
 def test_expand_adds_new_names_with_their_provenance(mesh: KnowledgeBase, mondo: KnowledgeBase, tmp_path) -> None:

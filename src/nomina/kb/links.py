@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from nomina.kb.schema import execute_all, unpack
+from nomina.kb.scratch import scratch
 from nomina.kb.store import KnowledgeBase
 from nomina.kb.xrefs import canonical, own_prefix
 
@@ -89,11 +90,11 @@ def links(target: KnowledgeBase, source: KnowledgeBase, by: By, many: bool = Fal
         source: the other.
         by: see above.
         many: keep the links of a concept that has several; otherwise only one-to-one links are kept.
+
+    Raises:
+        KnowledgeBaseError: there is no room for the temporary file.
     """
-    connection = sqlite3.connect("", isolation_level=None)
-    try:
-        connection.execute("PRAGMA journal_mode = OFF")
-        connection.execute("BEGIN")
+    with scratch() as connection:
         execute_all(connection, _SCRATCH)
         for side, kb in enumerate((target, source)):
             _fill(connection, side, kb, by)
@@ -104,8 +105,6 @@ def links(target: KnowledgeBase, source: KnowledgeBase, by: By, many: bool = Fal
             ambiguous = connection.execute("SELECT count(*) FROM ambiguous").fetchone()[0]
         execute_all(connection, _PAIR)
         yield Links(connection, ambiguous)
-    finally:
-        connection.close()
 
 
 def _fill(connection: sqlite3.Connection, side: int, kb: KnowledgeBase, by: By) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from nomina.errors import FormatError, KnowledgeBaseError
 from nomina.files import atomic
 from nomina.kb.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, hash_key, pack
+from nomina.kb.scratch import working
 from nomina.text import normalise
 from nomina.types import SCOPES, Entity, Retired
 
@@ -20,7 +21,6 @@ Progress = Callable[[str, int], None]
 
 _BATCH = 5_000
 _SHOWN_PROBLEMS = 20
-_VM_STEPS = 200_000  # between two looks for a Ctrl-C: a few milliseconds
 
 _STAGE = """
 CREATE TEMP TABLE s_record (
@@ -93,29 +93,15 @@ def under_construction(path: Path, base: Path | None = None) -> Iterator[sqlite3
 def _database(path: Path, new: bool) -> Iterator[sqlite3.Connection]:
     """The connection, made to write fast: the file counts only once it is whole, so a journal is not needed."""
     connection = sqlite3.connect(path, isolation_level=None)
-    connection.set_progress_handler(_look_for_interrupt, _VM_STEPS)
-    try:
+    with working(connection, path.parent):
         connection.executescript(_FAST + (_NEW if new else "") + "BEGIN;" + (TABLES if new else "") + _STAGE)
-        yield connection
+        try:
+            yield connection
+        except UnicodeEncodeError as error:
+            raise KnowledgeBaseError(
+                f"the text {error.object[:60]!r} holds half of a surrogate pair: mend the input"
+            ) from error
         connection.execute("COMMIT")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
-            raise KeyboardInterrupt from error
-        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
-            raise
-        hint = f"free some space in {path.parent} or for temporary files (or set SQLITE_TMPDIR to a roomier folder)"
-        raise KnowledgeBaseError(f"cannot build the KB ({error}): {hint}") from error
-    except UnicodeEncodeError as error:
-        raise KnowledgeBaseError(
-            f"the text {error.object[:60]!r} holds half of a surrogate pair: mend the input"
-        ) from error
-    finally:
-        connection.close()
-
-
-def _look_for_interrupt() -> int:
-    """Python handles a pending Ctrl-C before it runs this; the exception then stops SQLite."""
-    return 0
 
 
 class Stage:
