@@ -206,6 +206,7 @@ def test_works_in_spawned_workers(name: str, kb: KnowledgeBase, options: dict) -
         ({"threshold": 1.1}, UsageError, "threshold must be a number from 0 to 1, not 1.1"),
         ({"threshold": float("nan")}, UsageError, "threshold must be a number from 0 to 1, not nan"),
         ({"threshold": "0.5"}, UsageError, "threshold must be a number from 0 to 1, not '0.5'"),
+        ({"level": "names"}, UsageError, "no level 'names'; there are: concept, name"),
         ({"overlaps": "none"}, UsageError, "overlaps must be one of longest, all, not 'none'"),
         ({"under": ["A:404"]}, KnowledgeBaseError, "A:404"),
         ({"types": ["organ"]}, KnowledgeBaseError, "the KB has no type 'organ'; it has: sign, symptom"),
@@ -246,3 +247,12 @@ def test_numbers_of_numpy_are_numbers(kb: KnowledgeBase) -> None:
 def test_a_misspelt_option_is_refused_by_name(kb: KnowledgeBase) -> None:
     with pytest.raises(TypeError, match="treshold"):
         load(kb=kb, treshold=0.5)  # type: ignore[call-arg]
+
+
+def test_names_may_be_offered_in_place_of_concepts(kb: KnowledgeBase) -> None:
+    (prediction,) = load("tfidf", kb, level="name", k=2).link_mentions(["fits"])
+    assert [(c.entity_id, c.name, c.rank) for c in prediction.candidates] == [
+        ("A:2", "Fit", 1),
+        ("A:5", "Fit", 1),
+        ("A:5", "Fitness", 2),
+    ]

@@ -14,6 +14,7 @@ from importlib import import_module
 from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
+from typing import get_args
 
 from nomina.context import attributes
 from nomina.detect import Detector, Overlaps, by_size
@@ -22,7 +23,7 @@ from nomina.kb.sources import resolve_kb
 from nomina.kb.store import KnowledgeBase, Subset
 from nomina.lexicon import Lexicon
 from nomina.linkers import LINKERS
-from nomina.linkers.base import Linker, Rule
+from nomina.linkers.base import Level, Linker, Rule
 from nomina.linkers.dictionary import DictionaryLinker
 from nomina.text import trim
 from nomina.types import Document, Mention, Prediction
@@ -41,6 +42,7 @@ class Pipeline:
         threshold: the score under which it abstains; the linker's own default where None.
         within: which rows and concepts may be answered.
         context: whether ``negated`` and ``experiencer`` are looked for; if not, they keep their defaults.
+        level: whether candidates are concepts, or names with their owners (see ``Linker.link``).
     """
 
     def __init__(
@@ -52,10 +54,12 @@ class Pipeline:
         threshold: float | None = None,
         within: Subset | None = None,
         context: bool = True,
+        level: Level = "concept",
     ) -> None:
-        _check_numbers(k, threshold)
+        _check_options(k, threshold, level)
         self.linker, self.detector = linker, detector
-        self.k, self.threshold, self.within, self.context = k, threshold, within, context
+        self.k, self.threshold, self.within = k, threshold, within
+        self.context, self.level = context, level
 
     @property
     def kb(self) -> KnowledgeBase:
@@ -101,7 +105,7 @@ class Pipeline:
                 yield from self._in_context(document, own) if self.context else own
 
     def _linked(self, documents: Iterable[Document]) -> Iterator[Prediction]:
-        return self.linker.link(documents, k=self.k, threshold=self.threshold, within=self.within)
+        return self.linker.link(documents, k=self.k, threshold=self.threshold, within=self.within, level=self.level)
 
     def _in_context(self, document: Document, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
         found = attributes(document.text, [(m.start, m.end) for m in document.mentions])
@@ -111,11 +115,13 @@ class Pipeline:
             yield prediction
 
 
-def _check_numbers(k: int, threshold: float | None) -> None:
+def _check_options(k: int, threshold: float | None, level: Level) -> None:
     if not isinstance(k, Integral) or not 1 <= k <= _MOST_CONCEPTS:
         raise UsageError(f"k must be a whole number from 1 to {_MOST_CONCEPTS:,}, not {k!r}")
     if threshold is not None and not (isinstance(threshold, Real) and 0 <= threshold <= 1):
         raise UsageError(f"threshold must be a number from 0 to 1, not {threshold!r}")
+    if level not in get_args(Level):
+        raise UsageError(f"no level {level!r}; there are: {', '.join(get_args(Level))}")
 
 
 def _documents(given: Iterable[Document]) -> Iterator[Document]:
@@ -156,6 +162,7 @@ def load(
     types: str | Iterable[str] = (),
     overlaps: Overlaps = "longest",
     context: bool = True,
+    level: Level = "concept",
 ) -> Pipeline:
     """A ready linker.
 
@@ -168,12 +175,13 @@ def load(
         types: answer only with concepts of this type or these types.
         overlaps: which of overlapping mentions to find, ``longest`` or ``all`` (see ``Detector``).
         context: whether to look for negation and experiencer.
+        level: ``concept``, or ``name`` to offer k names as the published systems do, each with all its concepts.
 
     Raises:
         UsageError: an option with a value it cannot have.
         KnowledgeBaseError: no such KB, or an id or type that it does not have.
     """
-    _check_numbers(k, threshold)
+    _check_options(k, threshold, level)
     if linker not in LINKERS:
         raise UsageError(f"no linker {linker!r}; there are: {', '.join(LINKERS)}")
     base = kb if isinstance(kb, KnowledgeBase) else resolve_kb(kb)
@@ -183,4 +191,4 @@ def load(
     ranker: Linker = getattr(import_module(module), name)(base)
     lexicon = ranker.lexicon if isinstance(ranker, DictionaryLinker) else Lexicon.open(base)
     detector = Detector(lexicon, overlaps, None if within is None else within.rows)
-    return Pipeline(ranker, detector, k=k, threshold=threshold, within=within, context=context)
+    return Pipeline(ranker, detector, k=k, threshold=threshold, within=within, context=context, level=level)
