@@ -27,9 +27,9 @@ MESH_SUPPLEMENTARY = "C535434\tRare\t\tD006331\n"
 
 BARE: dict[str, tuple[str | Path, str, tuple[str, ...]]] = {
     "icd10cm": (DATA / CASES["icd10cm"].file, "I21.0", ("ICD10CM:I21.0", "ICD-10-CM:I21.0")),
-    "rf2": (DATA / "rf2", "100002", ("SCTID:100002", "SNOMEDCT_US_2023_03_01:100002")),
+    "rf2": (DATA / "rf2", "100002", ("SCTID:100002", "SNOMEDCT_US_2023_03_01:100002", "SCTID:100021")),
     "rxnorm": (DATA / "rxnorm", "104", ("RXNORM:104", "RXCUI:104")),
-    "rrf": (DATA / "rrf", "C0000002", ("UMLS:C0000002", "UMLS_CUI:C0000002")),
+    "rrf": (DATA / "rrf", "C0000002", ("UMLS:C0000002", "UMLS_CUI:C0000002", "UMLS:C0000020")),
     "ctd_genes": (GENES, "7157", ("NCBIGene:7157", "ENTREZ:8")),
     "ncbi_gene": (GENE_INFO, "7157", ("NCBIGene:7157", "entrez:7157")),
     "ncbi_taxonomy_names": (TAXA, "9606", ("NCBITaxon:9606", "http://purl.obolibrary.org/obo/NCBITaxon_9606")),

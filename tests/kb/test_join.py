@@ -70,6 +70,29 @@ def test_the_same_id_overrules_xrefs(mesh: KnowledgeBase, made) -> None:
             assert found.ambiguous == 0
 
 
+def test_retired_ids_that_mean_one_concept_are_links(made) -> None:
+    target = made(
+        Entity("A:1", (Name("a"),)),
+        Entity("A:2", (Name("b"),)),
+        Retired("A:3", ("A:4",)),
+        Retired("A:4", ("A:5", "A:3", "A:1")),
+        Retired("A:6", ("A:1", "A:2")),
+        Retired("A:7"),
+        name="target",
+    )
+    source = made(
+        *(Entity(f"B:{i}", (Name(f"name {i}"),), xrefs=(f"A:{i}",)) for i in (3, 6, 7)),
+        Entity("A:4", (Name("name 4"),)),
+        name="source",
+    )
+    with links(target, source, "xref", many=True) as found:
+        assert list(found) == [("A:1", "B:3"), ("A:1", "A:4")]
+    with links(source, target, "xref", many=True) as found:
+        assert list(found) == [("B:3", "A:1"), ("A:4", "A:1")]
+    with links(target, source, "id") as found:
+        assert list(found) == []
+
+
 def test_a_full_disk_is_one_line(mesh: KnowledgeBase, mondo: KnowledgeBase, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(scratch, "_PRAGMAS", ("journal_mode = OFF", "max_page_count = 4"))
     for join in (lambda: expand(tmp_path / "e.kb", mesh, mondo), lambda: merge(tmp_path / "m.kb", [mesh, mondo], "id")):

@@ -15,6 +15,16 @@ from nomina.kb.xrefs import canonical, own_prefix
 By = Literal["id", "xref"]
 
 _KEYS = "SELECT number, id, retired_ids, xrefs FROM entity WHERE live ORDER BY number"
+_GONE = """
+WITH RECURSIVE meaning (old, id) AS (
+    SELECT r.id, j.value FROM retired r, json_each(r.replaced_by) j
+    UNION SELECT m.old, j.value FROM meaning m JOIN retired r ON r.id = m.id, json_each(r.replaced_by) j
+)
+SELECT min(e.number), min(e.id), m.old, min(e.xrefs) FROM meaning m JOIN entity e ON e.id = m.id AND e.live
+GROUP BY m.old HAVING count(DISTINCT e.number) = 1
+"""
+"""Ids out of use that mean one live concept, in any number of steps."""
+
 _SCRATCH = """
 CREATE TABLE concept (side INTEGER NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, PRIMARY KEY (side, number))
     WITHOUT ROWID;
@@ -117,6 +127,9 @@ def _fill(connection: sqlite3.Connection, side: int, kb: KnowledgeBase, by: By) 
                 for other in unpack(retired):
                     yield from _written(side, number, _RETIRED, other, prefix)
                 yield from ((side, number, _XREF, 0, canonical(other)) for other in others)
+        if by == "xref":
+            for number, id, old, xrefs in kb.select(_GONE):
+                yield from _written(side, number, _RETIRED, old, own_prefix(id, unpack(xrefs)))
 
     connection.executemany("INSERT INTO key VALUES (?, ?, ?, ?, ?)", keys())
     concepts = ((side, number, id) for number, id, _, _ in kb.select(_KEYS))
