@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from evaluation_cases import document, mention
 
+from nomina.corpora import read_corpus
 from nomina.evaluation.report import evaluate
 from nomina.output import read_predictions, write_jsonl
-from nomina.types import Candidate, Document, Mention
+from nomina.types import Candidate
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT.parent / "shared" / "benchmarks"
@@ -27,25 +28,10 @@ def script(monkeypatch):
     return importlib.import_module("biosyn_predictions")
 
 
-def gold():
-    return [_document(path) for path in sorted(TEST_SET.glob("*.concept"))]
-
-
-def _document(path):
-    mentions = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        _, span, type, text, ids = line.split("||")
-        start, end = map(int, span.split("|"))
-        parts = ids.split("|") if "|" in text else [ids]
-        found = tuple((part.strip(),) for part in parts)
-        mentions += [Mention(((start, end),), part, type, found) for part in text.split("|")]
-    return Document(path.stem, " " * max(m.end for m in mentions), tuple(mentions))
-
-
 @pytest.fixture
 def stored(script):
     queries = json.loads(STORED.read_text(encoding="utf-8"))
-    documents = gold()
+    documents = list(read_corpus(TEST_SET, "biosyn"))
     return queries, documents, list(script.predictions(queries["queries"], documents))
 
 

@@ -43,6 +43,22 @@ def test_a_table_shows_the_best_and_with_k_more(nomina):
     assert len(nomina("a.txt", "--linker", "tfidf", "--format", "table", "-k", "2")[1].splitlines()) == 3
 
 
+def test_names_in_place_of_concepts(nomina):
+    write(m_txt="heart disease")
+
+    def offered(*options):
+        lines = nomina("--mentions", "m.txt", "--linker", "tfidf", "--format", "tsv", *options)[1].splitlines()
+        return [(rank, id, name) for _, _, _, _, _, rank, id, _, name, *_ in (line.split("\t") for line in lines[1:])]
+
+    assert offered("-k", "2") == [("1", "T:2", "Heart disease"), ("2", "T:1", "Disease")]
+    assert offered("-k", "3", "--level", "name") == [
+        ("1", "T:2", "Heart disease"),
+        ("2", "T:1", "Disease"),
+        ("3", "T:2", "cardiac disease"),
+    ]
+    assert nomina("--mentions", "m.txt", "--level", "row")[0] == 2
+
+
 def test_tsv(nomina):
     write(a_txt="fit")
     lines = [line.split("\t") for line in nomina("a.txt", "--format", "tsv")[1].splitlines()]

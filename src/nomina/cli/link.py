@@ -17,6 +17,7 @@ from nomina.errors import UsageError
 
 if TYPE_CHECKING:
     from nomina.documents import Source
+    from nomina.linkers.base import Level
     from nomina.terminal import Layout
     from nomina.types import Document, Prediction
 
@@ -54,6 +55,9 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
 @click.option("--kb", default="hpo", metavar="NAME|FILE", show_default=True, help="The knowledge base.")
 @click.option("--linker", default="dictionary", metavar="NAME", show_default=True, help="dictionary or tfidf.")
 @click.option("-k", type=click.IntRange(min=1), help="Concepts a mention at most; by default 5, in a table the best.")
+@click.option(
+    "--level", default="concept", type=click.Choice(["concept", "name"]), help="Offer concepts, or k names with theirs?"
+)
 @click.option("--threshold", type=float, callback=_share, help="Abstain under this score, from 0 to 1.")
 @click.option("--under", multiple=True, metavar="ID", help="Only this concept and those under it; may be repeated.")
 @click.option("--types", multiple=True, metavar="TYPE", help="Only concepts of this type; may be repeated.")
@@ -73,6 +77,7 @@ def link(
     kb: str,
     linker: str,
     k: int | None,
+    level: Level,
     threshold: float | None,
     under: tuple[str, ...],
     types: tuple[str, ...],
@@ -102,6 +107,7 @@ def link(
         types=types,
         overlaps=overlaps,
         context=not no_context,
+        level=level,
     )
     with _opened(output) as out:
         predictions = _Counted(pipeline.link(_with_progress(read(sources, detect=detect), out)))
