@@ -34,7 +34,7 @@ _TEXTS = (".txt", ".txt.gz")
 _RECORDS = (".jsonl", ".jsonl.gz")
 _HEADER = "mention"
 _PUBTATOR = (".pubtator", ".pubtator.gz", ".pubtator.txt", ".pubtator.txt.gz")
-_BIOC = {"bioc_xml": ".xml", "bioc_json": ".json"}
+_TO_LOOK_AT = {"bioc_xml": ".xml", "bioc_json": ".json", "biosyn": ".concept"}
 
 Kind = Literal["text", "records", "mentions", "corpus"]
 _Split = Callable[[str], list[str]]
@@ -61,8 +61,8 @@ def find(paths: Iterable[Path]) -> Found:
 
     A text's id is the name of its file, in a folder the path from there on; where two would have the same id, it is the
     path as given. A file named twice counts once; hidden ones in folders are left alone. A ``.pubtator`` or
-    ``.PubTator.txt`` file is a corpus, and so is a ``.xml`` or ``.json`` file, named by itself, that holds BioC, and a
-    folder without such files that is one.
+    ``.PubTator.txt`` file is a corpus; so is a ``.xml``, ``.json`` or ``.concept`` file, named by itself, that looks
+    like one, and a folder without any of the others that does.
 
     Raises:
         FormatError: a folder that cannot be read.
@@ -138,7 +138,7 @@ def _corpus_by_name(path: Path) -> str | None:
         return corpus_format(path)[0]
     if name.endswith(_PUBTATOR):
         return "pubtator"
-    for format, ending in _BIOC.items():
+    for format, ending in _TO_LOOK_AT.items():
         if name.removesuffix(".gz").endswith(ending) and path.is_file():
             with contextlib.suppress(FormatError):
                 return format if corpus_format(path)[0] == format else None

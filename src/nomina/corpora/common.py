@@ -133,7 +133,7 @@ def stands(text: str, found: Sequence[str]) -> bool:
     """
     if len(found) > 1:
         return all(part in text for part in found)
-    return text == found[0] or (text != "" and text in found[0].split(_COMPOSITE))
+    return text == found[0] or (text != "" and text in map(str.strip, found[0].split(_COMPOSITE)))
 
 
 def text_at(spans: tuple[Span, ...], text: str, given: str) -> str:
