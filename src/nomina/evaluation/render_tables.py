@@ -19,9 +19,9 @@ POLICIES = {
 }
 _SINGLE = ("MRR", "Distinct pairs", "Answered", "AURC", "Missing")
 _SINGLE_NOTE = (
-    "MRR: mean of 1 / rank of the first right id. Distinct pairs: each (mention text, gold) counted once. Answered: an"
-    " abstention on a mention that has a concept is wrong. AURC: area under the risk-coverage curve, lower is better."
-    " Missing: mentions without a prediction, which count as wrong. –: no answer has so many candidates."
+    "MRR: mean of 1 / the least k that is right under strict. Distinct pairs: each (mention text, gold) counted once."
+    " Answered: an abstention on a mention that has a concept is wrong. AURC: area under the risk-coverage curve, lower"
+    " is better. Missing: mentions without a prediction, which count as wrong. –: no answer has so many candidates."
 )
 _KINDS_NOTE = (
     "wrong: another concept; abstained: the right one, but withheld; nil: a concept where there is none; missing: no"
