@@ -228,7 +228,7 @@ def _warnings(name: str, judged: _Judged, ground: _Ground) -> Iterator[str]:
     if ground.protocol.form == "name" and judged.outcome.depth > 1 and not any(map(_repeats, predictions)):
         yield (
             f"{name} seems to rank concepts, not names: under {ground.protocol.name} its figures beyond k = 1 are not"
-            " comparable with published ones (see nomina link --level names)"
+            " comparable with published ones (see nomina link --level name)"
         )
 
 
