@@ -1,6 +1,7 @@
 """``nomina evaluate``: what is written and shown, and every mistake in one line."""
 
 import gzip
+import io
 import json
 import os
 from pathlib import Path
@@ -113,6 +114,13 @@ def test_predictions_from_raw_text(capsys):
     score = Report.from_json(capsys.readouterr().out).systems[0].end_to_end.mention
     assert (score.precision, score.recall) == (0.5, 0.5)
     assert "1 of 2 mentions are not in the gold file" in refused(capsys, "raw.jsonl", "--gold", "gold.jsonl")
+
+
+def test_predictions_may_come_through_a_pipe(capsys, monkeypatch):
+    piped = io.TextIOWrapper(io.BufferedReader(io.BytesIO(Path("made.jsonl").read_bytes())))
+    monkeypatch.setattr("sys.stdin", piped)
+    assert run("-", "--gold", "gold.jsonl") == 0
+    assert Report.from_json(capsys.readouterr().out).systems[0].name == "stdin"
 
 
 def test_warnings_go_to_stderr(capsys):

@@ -25,6 +25,7 @@ Examples:
 """
 
 _FILE = click.Path(path_type=Path)
+_STDIO = Path("-")
 
 
 @click.command(epilog=_EXAMPLES)
@@ -66,7 +67,7 @@ def evaluate(
     html: Path | None,
     markdown: Path | None,
 ) -> None:
-    """Compare PREDICTIONS, as nomina link writes them in JSON lines, with the gold of a corpus.
+    """Compare PREDICTIONS, as nomina link writes them in JSON lines, with the gold of a corpus; - is standard input.
 
     The report is shown on a terminal; in a pipe it is JSON, unless it is written to files.
     """
@@ -101,7 +102,7 @@ def evaluate(
 
 
 def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".jsonl")
+    return "stdin" if path == _STDIO else path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
 def _others(texts: Sequence[str]) -> dict[str, Path]:
@@ -122,7 +123,7 @@ def _check_files(read: Sequence[Path | None], written: Sequence[Path | None]) ->
     Raises:
         UsageError: a file is missing or empty, cannot be written, or is to be read and written or written twice.
     """
-    sources = [path for path in read if path is not None]
+    sources = [path for path in read if path is not None and path != _STDIO]
     for path in sources:
         if not path.exists():
             raise UsageError(f"there is no file {path}")

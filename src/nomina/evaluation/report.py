@@ -13,15 +13,15 @@ import numpy as np
 from nomina._version import __version__
 from nomina.errors import UsageError
 from nomina.evaluation.baselines import exact_match, tfidf, train_lookup
-from nomina.evaluation.end_to_end import end_to_end as score_end_to_end
+from nomina.evaluation.end_to_end import end_to_end as end_to_end_scores
 from nomina.evaluation.figures import comparisons, system
-from nomina.evaluation.ids import LEAST_COVERAGE, IdMap
+from nomina.evaluation.ids import LEAST_COVERAGE, IdMap, is_nil
 from nomina.evaluation.match import Item, Paired, Place, items_of, pair
 from nomina.evaluation.metrics import pairs
 from nomina.evaluation.mistakes import mistakes
 from nomina.evaluation.outcome import Outcome, outcome
 from nomina.evaluation.protocols import Protocol, prepare, protocol_of, rewritten
-from nomina.evaluation.shape import Corpus, Knowledge, Made, Report, Training
+from nomina.evaluation.shape import Corpus, EndToEnd, Knowledge, Made, Report, Training
 from nomina.evaluation.significance import SAMPLES
 from nomina.evaluation.strata import Stratum, strata
 from nomina.kb.store import KnowledgeBase
@@ -47,10 +47,11 @@ class _Ground(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """One system's answers and what they get."""
+    """What one system gets; its predictions are let go, as those of all systems together would fill the memory."""
 
-    paired: Paired
     outcome: Outcome
+    end_to_end: EndToEnd | None
+    warnings: tuple[str, ...]
 
 
 @contextlib.contextmanager
@@ -109,36 +110,34 @@ def evaluate(
     rule = ground.protocol.primary
     learnt = None if train is None else [rewritten(document, ground.protocol) for document in train]
     groups = _strata(ground, learnt)
-    given = _by_name(name, predictions, against or {})
-    judged = {each: _judged(each, made, ground) for each, made in given.items()}
+    others = _others(name, against or {})
+    found, items = _judged(name, predictions, ground)
+    shown, total = mistakes(items, found.outcome, rule, ground.documents, kb, groups)
+    del items
+    judged = {name: found} | {each: _judged(each, made, ground)[0] for each, made in others.items()}
     corpus = _corpus(ground, corpus_path)
     warnings = [corpus.coverage.warning] if corpus.coverage and corpus.coverage.warning else []
-    warnings += [warning for each, found in judged.items() for warning in _warnings(each, found, ground)]
+    warnings += [warning for each in judged.values() for warning in each.warnings]
     if baselines and not end_to_end:
-        judged |= {each: _judged(each, made, ground) for each, made in _baselines(ground, learnt)}
-    first = judged[name]
-    shown, total = mistakes(first.paired.items, first.outcome, rule, ground.documents, kb, groups)
-    outcomes = {each: found.outcome for each, found in judged.items()}
+        judged |= {each: _judged(each, made, ground)[0] for each, made in _baselines(ground, learnt)}
+    outcomes = {each: one.outcome for each, one in judged.items()}
     return Report(
         protocol=protocol,
         corpus=corpus,
         kb=None if kb is None else _knowledge(kb),
         train=None if learnt is None else Training(train_path, len(learnt), sum(len(d.mentions) for d in learnt)),
         dropped=counts,
-        missing=int(first.outcome.missing.sum()),
+        missing=int(found.outcome.missing.sum()),
         warnings=tuple(warnings),
         systems=tuple(
-            system(
-                each, found.outcome, ground.items, rule, groups, seed=seed, samples=samples,
-                end_to_end=score_end_to_end(found.paired, ground.ids) if end_to_end else None,
-            )
-            for each, found in judged.items()
+            system(each, one.outcome, ground.items, rule, groups, seed=seed, samples=samples, end_to_end=one.end_to_end)
+            for each, one in judged.items()
         ),
         comparisons=comparisons(outcomes, ground.items, rule, seed=seed, samples=samples),
         errors=shown,
         errors_total=total,
         made=Made(command, _versions(), seed),
-    )  # fmt: skip
+    )
 
 
 def _ground(
@@ -171,21 +170,26 @@ def _strata(ground: _Ground, learnt: list[Document] | None) -> list[Stratum]:
     return strata(ground.items, ground.kb, train, ground.documents)
 
 
-def _by_name(
-    name: str, predictions: Iterable[Prediction], against: Mapping[str, Iterable[Prediction]]
-) -> dict[str, Iterable[Prediction]]:
-    reserved = {EXACT, TRAIN, TFIDF}
+def _others(name: str, against: Mapping[str, Iterable[Prediction]]) -> Mapping[str, Iterable[Prediction]]:
+    """The other systems.
+
+    Raises:
+        UsageError: one has the name of the first, or one of them that of a baseline.
+    """
     for each in (name, *against):
-        if each in reserved or (each == name and name in against):
+        if each in (EXACT, TRAIN, TFIDF) or (each == name and name in against):
             raise UsageError(f"two systems are named {each!r}: give one another name")
-    return {name: predictions, **against}
+    return against
 
 
-def _judged(name: str, predictions: Iterable[Prediction], ground: _Ground) -> _Judged:
+def _judged(name: str, predictions: Iterable[Prediction], ground: _Ground) -> tuple[_Judged, list[Item]]:
+    """What a system gets, and its items."""
     paired = pair(
         ground.documents, predictions, ground.ids, name=name, dropped=ground.dropped, anywhere=ground.anywhere
     )
-    return _Judged(paired, outcome(paired.items, ground.ids, ground.protocol.form))
+    found = outcome(paired.items, ground.ids, ground.protocol.form)
+    spans = end_to_end_scores(paired, ground.ids) if ground.anywhere else None
+    return _Judged(found, spans, tuple(_warnings(name, paired, found, ground))), paired.items
 
 
 def _baselines(ground: _Ground, learnt: list[Document] | None) -> Iterator[tuple[str, Iterable[Prediction]]]:
@@ -204,7 +208,7 @@ def _knowledge(kb: KnowledgeBase) -> Knowledge:
 
 
 def _corpus(ground: _Ground, path: str) -> Corpus:
-    golds = (mention.gold for document in ground.documents for mention in document.mentions)
+    golds = (item.mention.gold for item in ground.items)
     return Corpus(
         path=path,
         documents=len(ground.documents),
@@ -215,17 +219,18 @@ def _corpus(ground: _Ground, path: str) -> Corpus:
     )
 
 
-def _warnings(name: str, judged: _Judged, ground: _Ground) -> Iterator[str]:
+def _warnings(name: str, paired: Paired, found: Outcome, ground: _Ground) -> Iterator[str]:
     """What a reader has to know before believing the figures of a system."""
-    missing = int(judged.outcome.missing.sum())
+    missing = int(found.missing.sum())
     if missing and not ground.anywhere:
         yield f"{name} has no prediction for {missing:,} of {len(ground.items):,} mentions: they count as wrong"
-    predictions = [each for item in judged.paired.items for each in item.predictions if each.candidates]
-    if ground.kb is not None and predictions:
-        known = np.mean([each.candidates[0].entity_id in ground.ids for each in predictions])
+    predictions = [each for item in paired.items for each in item.predictions if each.candidates]
+    firsts = [each.candidates[0].entity_id for each in predictions if not is_nil(each.candidates[0].entity_id)]
+    if ground.kb is not None and firsts:
+        known = np.mean([id in ground.ids for id in firsts])
         if known < LEAST_COVERAGE:
             yield f"only {known:.1%} of what {name} predicts is in the KB {ground.kb.manifest.name}: is it the same KB?"
-    if ground.protocol.form == "name" and judged.outcome.depth > 1 and not any(map(_repeats, predictions)):
+    if ground.protocol.form == "name" and found.depth > 1 and not any(map(_repeats, predictions)):
         yield (
             f"{name} seems to rank concepts, not names: under {ground.protocol.name} its figures beyond k = 1 are not"
             " comparable with published ones (see nomina link --level name)"
