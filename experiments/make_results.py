@@ -23,7 +23,8 @@ PROTOCOLS = {
     "as-published": "Mentions without context; dictionaries hold the corpus's own mentions; k counts names; any id.",
     "as-published-generative": "Raw text; abbreviations expanded; mentions that overlap or are not in the KB dropped;"
     " k counts names; any id. Deviation: MEDIC for NCBI; MeSH expanded by Mondo and DOID in place of UMLS for BC5CDR.",
-    "clean-kb": "The same mentions as in as-published; KBs without the corpus's own; k counts concepts; any id.",
+    "clean-kb": "The same mentions as in as-published; KBs without the corpus's own; k counts concepts; any id."
+    " COMETA: closed world, a KB of its labels.",
     "clean-raw": "Raw text, nothing dropped; k counts concepts; strict: a homonym's first concept must be right.",
 }
 HEAD = """# Results

@@ -1,0 +1,78 @@
+"""``RESULTS.md``: made of what was measured and what the papers print, and up to date."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
+
+PUBLISHED = """
+[[clean-kb]]
+system = "Theirs"
+ncbi = [91.06, 95]
+cometa = [70.5]
+"""
+SYSTEM = {
+    "name": "dictionary",
+    "primary": {"metric": "acc@1 any", "value": 0.61234, "interval": [0.59, 0.6312]},
+    "metrics": {"any": {"1": 0.61234, "5": 0.7}, "strict": {"1": 0.5, "5": 0.6}},
+    "strata": [{"group": "seen", "name": "new mention", "count": 1234, "value": None}],
+}
+RESULT = {
+    "name": "baselines_ncbi_clean-kb",
+    "corpus": "ncbi",
+    "protocol": "clean-kb",
+    "metrics": {"corpus": {"mentions": 1960}, "dropped": {"overlapping": 3}, "systems": [SYSTEM]},
+    "command": "python x.py",
+    "seed": 0,
+    "commit": "0123456789abcdef",
+    "versions": {"python": "3.11.7"},
+    "hardware": "a machine, 2 cores",
+}
+FOLDS = {
+    **RESULT,
+    "corpus": "askapatient",
+    "metrics": {
+        "corpus": {"mentions": 866.4},
+        "systems": [{"name": "TF-IDF", "primary": {"metric": "acc@1 strict", "value": 0.5}, "deviation": 0.0123}
+                    | {"metrics": {"any": {"1": 0.6, "5": 0.9}, "strict": {"1": 0.5, "5": 0.8}}}],
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def made(monkeypatch):
+    monkeypatch.syspath_prepend(EXPERIMENTS)
+    return importlib.import_module("make_results")
+
+
+def test_a_page_of_two_results(made, tmp_path):
+    (tmp_path / "published.toml").write_text(PUBLISHED, encoding="utf-8")
+    for number, result in enumerate((RESULT, FOLDS)):
+        (tmp_path / f"baselines_{number}.json").write_text(json.dumps(result), encoding="utf-8")
+    lines = made.page(tmp_path, tmp_path / "published.toml").splitlines()
+    start = lines.index("## clean-kb")
+    assert lines[start + 4 : start + 11] == [
+        "| system | NCBI | AskAPatient | COMETA |",
+        "|---|---|---|---|",
+        "| Theirs | 91.1 / 95.0 |  | 70.5 |",
+        "| **dictionary** | 61.2 / 70.0 [59.0-63.1] |  |  |",
+        "| **TF-IDF** |  | 50.0 / 80.0 ± 1.2 |  |",
+        "| mentions | 1,960 | 866 |  |",
+        "| dropped | 3 overlapping |  |  |",
+    ]
+    assert "| seen | new mention | 1,234 |  |" in lines
+    assert "| baselines_ncbi_clean-kb | `python x.py` | 0 | 0123456789 | 3.11.7 | a machine, 2 cores |" in lines
+
+
+def test_what_nobody_measured_stays_empty(made, tmp_path):
+    (tmp_path / "published.toml").write_text("", encoding="utf-8")
+    page = made.page(tmp_path, tmp_path / "published.toml")
+    assert "## clean-raw" in page
+    assert "dictionary" not in page
+
+
+def test_the_page_is_that_of_the_results(made):
+    assert made.TARGET.read_text(encoding="utf-8") == made.page(made.RESULTS, made.PUBLISHED)
