@@ -23,8 +23,15 @@ from nomina.types import Document, Mention, Section
 ROOT = Path(__file__).parents[2]
 WRITABLE = [name for name, module in CORPORA.items() if hasattr(import_module(module), "write")]
 
-every_case = pytest.mark.parametrize("name", list(CASES))
-every_writer = pytest.mark.parametrize("name", WRITABLE)
+
+def named(names: Iterable[str]) -> pytest.MarkDecorator:
+    """A test for each of the formats; those that need a package are extras."""
+    marks = {name: [pytest.mark.extras] if CASES[name].requires else [] for name in CASES}
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=marks[name]) for name in names])
+
+
+every_case = named(CASES)
+every_writer = named(WRITABLE)
 
 
 def case_of(name: str) -> Case:
@@ -38,6 +45,7 @@ def broken(case: Case, folder: Path) -> Path:
     """A copy of the case's corpus with its fault."""
     path = folder / Path(case.path).name
     (shutil.copytree if (DATA / case.path).is_dir() else shutil.copyfile)(DATA / case.path, path)
+    assert case.broken
     name, old, new, _ = case.broken
     file = path / name if path.is_dir() else path
     data = file.read_bytes()
@@ -77,6 +85,8 @@ def test_a_packed_file_reads_the_same(name: str, tmp_path: Path) -> None:
 @every_case
 def test_a_fault_is_named_by_line_and_its_mention_left_out_by_a_lenient_reading(name: str, tmp_path: Path) -> None:
     case = case_of(name)
+    if case.broken is None:
+        pytest.skip("a fault is one of the whole file")
     path = broken(case, tmp_path)
     with pytest.raises(FormatError) as caught:
         list(read_corpus(path, name, options=case.options))
@@ -197,7 +207,7 @@ def test_text_sections_spans_and_ids_come_back_or_are_counted(name: str, tmp_pat
     check_round_trip(name, made or [Document("1", "")], tmp_path / "written", {})
 
 
-@pytest.mark.parametrize("name", [n for n in WRITABLE if hasattr(import_module(CORPORA[n]), "Separators")])
+@named(n for n in WRITABLE if hasattr(import_module(CORPORA[n]), "Separators"))
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=documents(alternatives=True))
 def test_alternatives_come_back_where_there_is_a_character_for_them(name: str, tmp_path: Path, made: Document) -> None:

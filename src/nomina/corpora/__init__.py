@@ -30,6 +30,9 @@ CORPORA: dict[str, str] = {
     "biosyn_json": "nomina.corpora.biosyn_json",
     "cometa": "nomina.corpora.cometa",
     "askapatient": "nomina.corpora.askapatient",
+    "bigbio_jsonl": "nomina.corpora.bigbio_jsonl",
+    "bigbio_parquet": "nomina.corpora.bigbio_parquet",
+    "docbin": "nomina.corpora.docbin",
     "jsonl": "nomina.corpora.jsonl",
 }
 """Format name -> module, in the order in which they are asked whether a file is theirs."""

@@ -16,14 +16,15 @@ from nomina.errors import FormatError
 from nomina.files import Skip, open_bytes, report
 from nomina.types import Document, Mention
 
-_LINE = re.compile(rb"[^\t\n]+\t[^\t\n]+\t[^\t\n]+\r?\n")
+_LINE = re.compile(rb"[A-Z]?[0-9]{5,18}\t[^\t\n]+\t[^\t\n]+")
+_LOOKED_AT = 3
 _OTHER = "windows-1252"
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first lines have three columns, the first a number or an id without a space."""
-    first = head.lstrip().splitlines(keepends=True)[:3]
-    return bool(first) and all(_LINE.fullmatch(line) and b" " not in line.split(b"\t")[0] for line in first)
+    """Whether the first lines have three columns, the first an id of SNOMED CT or UMLS."""
+    first = [line for line in head.split(b"\n")[: 2 * _LOOKED_AT] if line.strip()][:_LOOKED_AT]
+    return bool(first) and all(_LINE.fullmatch(line) for line in first)
 
 
 def read(path: Path, *, skip: Skip | None = None, dropped: Counter[str] | None = None) -> Iterator[Document]:

@@ -1,8 +1,12 @@
-"""Mentions as BioSyn processed them: ``.concept`` files, one a document, without its text.
+"""Corpora as prepared for BioSyn: a folder of ``.concept`` files, one a document, or one such file of several.
 
-``pmid||start|end||type||mention||ids``, a mention a line; the mention is lower-cased, its abbreviations are expanded,
-and of a composite all parts are written out, ``breast cancers|ovarian cancers``. The text of the document is made of
-the mentions, a line each; offsets of the file belong to a text that is not there.
+::
+
+    9288106||40|61||Modifier||ataxia telangiectasia||D001260
+    10072428||1027|1056||CompositeMention||gastric cancer|colorectal cancer||D015179|D013274
+
+Mentions are lower-case, without punctuation, abbreviations expanded; the text that they were found in is not there. So
+a document's text is made of its mentions, one a line, and the original offsets, which would point nowhere, are dropped.
 """
 
 from __future__ import annotations
@@ -12,28 +16,28 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nomina.corpora.common import PARTS, Gold, Separators, count
+from nomina.corpora.common import PARTS, Gold, Seen, Separators, count
 from nomina.errors import FormatError
 from nomina.files import Skip, lines, report
 from nomina.packed import bare_name, members
 from nomina.types import Document, Mention
 
-_LINE = re.compile(r"(.+?)\|\|(\d+)\|(\d+)\|\|([^|]*)\|\|(.*)\|\|(.*)")
-_FIRST = re.compile(rb"[^|\n]+\|\|\d+\|\d+\|\|")
-_COMPOSITE = "|"
 _SUFFIX = ".concept"
-
-_Row = tuple[str, str, str | None, Gold]
-"""Document, mention, type, gold."""
+_BARS = "||"
+_BAR = "|"
+_FIRST = re.compile(rb"\s*[^|\t\n]+\|\|\d+\|\d+\|\|[^|\n]*\|\|[^\n]+\|\|")
+_OFFSETS = re.compile(r"[0-9]+\|[0-9]+")
+_Row = tuple[str, str, str, str]
+"""Document, type, mention, ids."""
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the first line starts with a document, two offsets and a type."""
-    return _FIRST.match(head.lstrip()) is not None
+    """Whether the first line is ``id||start|end||type||mention||ids``."""
+    return _FIRST.match(head) is not None
 
 
 def holds(path: Path) -> bool:
-    """Whether a folder or archive has .concept files."""
+    """Whether a folder or archive has ``.concept`` files."""
     return any(bare_name(file).endswith(_SUFFIX) for file in members(path))
 
 
@@ -45,56 +49,89 @@ def read(
     parts: str = PARTS,
     alternatives: str = "",
 ) -> Iterator[Document]:
-    """The documents of a folder, an archive or one file, sorted by the names of the files.
+    """The documents in the order of the files' names; a file without a mention is none.
 
-    A composite becomes one mention for each part of it, all at the same place and with the gold of the whole.
-    ``dropped`` counts the offsets.
+    The mention ``a|b`` becomes one for each part, at one place and with the gold of the whole.
+    ``dropped`` counts the original offsets, and documents that come again, word for word.
 
     Args:
-        path: see above.
-        skip: told of each fault; its line is left out.
+        path: the folder, an archive of it, or a file.
+        skip: told of each fault; its line, or the second of two documents with one id, is left out.
         dropped: see above.
         parts: characters between ids that are all needed.
         alternatives: characters between ids of which any will do.
 
     Raises:
-        FormatError: a line that is not of the form, or of another document than the lines before it (strict reading
-            only).
+        FormatError: a line that is not of the form, two documents that differ and have one id (strict reading only).
     """
     dropped = Counter() if dropped is None else dropped
     separators = Separators(parts, alternatives)
+    seen = Seen(path, skip, dropped)
     files = [file for file in members(path) if bare_name(file).endswith(_SUFFIX)] or [path]
-    for file in sorted(files, key=bare_name):
-        rows = list(_rows(file, separators, skip, dropped))
-        if rows:
-            yield document_of(rows[0][0], rows)
+    for file in files:
+        for number, id, rows in _drafts(file, skip):
+            document = _document(id, rows, separators, dropped)
+            if seen.is_new(document, number):
+                yield document
 
 
-def _rows(file: Path, separators: Separators, skip: Skip | None, dropped: Counter[str]) -> Iterator[_Row]:
-    id = None
-    for number, line in lines(file, skip):
+def _drafts(path: Path, skip: Skip | None) -> Iterator[tuple[int, str, list[_Row]]]:
+    """First line, id and rows of each document in a file."""
+    first, id, rows = 1, "", list[_Row]()
+    for number, line in lines(path, skip):
         if not line.strip():
             continue
-        found = _LINE.fullmatch(line)
-        if found is None or not found[5].strip():
-            why = f"expected 'document||start|end||type||mention||ids', found {line[:60]!r}"
-            report(FormatError(file, number, why), skip)
+        try:
+            row = _row(line)
+        except ValueError as error:
+            report(FormatError(path, number, str(error)), skip)
             continue
-        if found[1] != (id or found[1]):
-            report(FormatError(file, number, f"the document is {found[1]!r}, above {id!r}"), skip)
-            continue
-        id = found[1]
-        count(dropped, "offsets")
-        yield id, found[5].strip(), found[4] or None, separators.split(found[6], dropped)
+        if row[0] != id:
+            if rows:
+                yield first, id, rows
+            first, id, rows = number, row[0], []
+        rows.append(row)
+    if rows:
+        yield first, id, rows
 
 
-def document_of(id: str, rows: list[_Row]) -> Document:
-    """A document whose text is the mentions of some rows, a line each."""
+def _row(line: str) -> _Row:
+    """What a line holds.
+
+    Raises:
+        ValueError: it is not of the form.
+    """
+    fields = [field.strip() for field in line.split(_BARS)]
+    if len(fields) != 5 or not _OFFSETS.fullmatch(fields[1]):
+        raise ValueError(f"expected 'document||start|end||type||mention||ids', found {line[:60]!r}")
+    id, _, type, mention, ids = fields
+    if not id:
+        raise ValueError("the document has no id")
+    check_parts(mention)
+    return id, type, mention, ids
+
+
+def check_parts(mention: str) -> None:
+    """Whether there is a text before, between and behind bars.
+
+    Raises:
+        ValueError: there is not.
+    """
+    if not all(part.strip() for part in mention.split(_BAR)):
+        raise ValueError(f"the mention {mention!r} is empty, or a part of it is")
+
+
+def _document(id: str, rows: list[_Row], separators: Separators, dropped: Counter[str]) -> Document:
     mentions: list[Mention] = []
-    start = 0
-    for _, text, type, gold in rows:
-        span = (start, start + len(text))
-        texts = [part.strip() for part in text.split(_COMPOSITE) if part.strip()] or [text]
-        mentions += (Mention((span,), part, type, gold) for part in texts)
-        start = span[1] + 1
-    return Document(id, "\n".join(text for _, text, _, _ in rows), tuple(mentions))
+    at = 0
+    for _, type, mention, ids in rows:
+        mentions += mentions_of(mention, at, type or None, separators.split(ids, dropped))
+        at += len(mention) + 1
+    count(dropped, "offsets", len(rows))
+    return Document(id, "\n".join(mention for _, _, mention, _ in rows), tuple(mentions))
+
+
+def mentions_of(text: str, at: int, type: str | None, gold: Gold) -> list[Mention]:
+    """The mention of a row whose text begins at an offset; of ``a|b`` one for each part that is another text."""
+    spans = ((at, at + len(text)),)
+    return [Mention(spans, part, type, gold) for part in dict.fromkeys(part.strip() for part in text.split(_BAR))]

@@ -1,29 +1,28 @@
-"""BioSyn's mentions in one file: ``{"train": [["colon carcinoma", "D003110"], ...], "dev": ..., "test": ...}``.
+"""``data.json`` beside BioSyn's corpora: pairs of mention and ids by split, ``{"test": [["flu", "D007251"]]}``.
 
-There are no documents in it: each mention is one, numbered from 0. The training part holds each pair but once.
+The splits ``train`` and ``traindev`` have each pair once only, so they cannot be counted as mentions.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from nomina.corpora.biosyn import document_of
+from nomina.corpora.biosyn import check_parts, mentions_of
 from nomina.corpora.common import PARTS, Separators
 from nomina.errors import FormatError, UsageError
-from nomina.files import Skip, open_bytes, report
+from nomina.files import Skip, report
+from nomina.kb.jsonstream import ANY, values
 from nomina.types import Document
 
-_SPLITS = ("train", "dev", "test", "traindev")
+_FIRST = re.compile(rb'\s*\{\s*"[^"]+"\s*:\s*\[\s*\[\s*"')
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the file starts with a part that is a list of pairs."""
-    start = b"".join(head.split())
-    return any(start.startswith(f'{{"{split}":[["'.encode()) for split in _SPLITS)
+    """Whether the first bytes are those of an object with an array of arrays of texts."""
+    return _FIRST.match(head) is not None
 
 
 def read(
@@ -31,46 +30,49 @@ def read(
     *,
     skip: Skip | None = None,
     dropped: Counter[str] | None = None,
-    split: str = "test",
+    split: str = "",
     parts: str = PARTS,
     alternatives: str = "",
 ) -> Iterator[Document]:
-    """The mentions of one part, each a document. The file is read whole.
+    """The pairs of a split in order, each a document of the mention alone: ``test-1``, ``test-2``, ...
 
     Args:
         path: the file.
-        skip: told of each fault; its mention is left out.
+        skip: told of each fault; its pair is left out.
         dropped: counts empty ids.
-        split: train, dev, test or another key of the file.
+        split: which split; may be left out where the file has but one.
         parts: characters between ids that are all needed.
         alternatives: characters between ids of which any will do.
 
     Raises:
-        FormatError: no JSON of this form, a mention that is no pair of texts (strict reading only).
-        UsageError: no such part.
+        UsageError: no such split, or none named where the file has several.
+        FormatError: not JSON; something that is no pair of mention and ids (strict reading only).
     """
-    separators = Separators(parts, alternatives)
     dropped = Counter() if dropped is None else dropped
-    for number, pair in enumerate(_part(path, split)):
-        match pair:
-            case [str(text), str(ids)] if text.strip():
-                yield document_of(str(number), [("", text.strip(), None, separators.split(ids, dropped))])
-            case _:
-                why = f"{split}[{number}] is not [mention, ids] but {json.dumps(pair)[:60]}"
-                report(FormatError(path, None, why), skip)
-
-
-def _part(path: Path, split: str) -> list[Any]:
-    with open_bytes(path) as stream:
+    separators = Separators(parts, alternatives)
+    split = _chosen(path, split)
+    for found in values(path, [(split, ANY)], skip):
+        id = f"{split}-{int(found.key) + 1}"
         try:
-            whole = json.load(stream)
-        except (ValueError, RecursionError) as error:
-            raise FormatError(path, None, f"is not JSON ({error})") from error
-    if not isinstance(whole, dict):
-        raise FormatError(path, None, "is not an object of train, dev and test")
-    if split not in whole:
-        raise UsageError(f"{path} has no part {split!r}; it has: {', '.join(whole)}")
-    part = whole[split]
-    if not isinstance(part, list):
-        raise FormatError(path, None, f"{split} is not a list of pairs")
-    return part
+            mention, ids = _pair(found.value)
+        except ValueError as error:
+            report(FormatError(path, found.line, f"{id}: {error}"), skip)
+            continue
+        yield Document(id, mention, tuple(mentions_of(mention, 0, None, separators.split(ids, dropped))))
+
+
+def _chosen(path: Path, split: str) -> str:
+    """The split asked for, or the only one."""
+    splits = [found.key for found in values(path, [(ANY,)], lambda _: None)]
+    if split not in splits and (split or len(splits) != 1):
+        asked = f"has no split {split!r}" if split else "has several splits: name one with --option split=NAME"
+        raise UsageError(f"{path} {asked}; there are: {', '.join(splits)}")
+    return split or splits[0]
+
+
+def _pair(value: object) -> tuple[str, str]:
+    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(text, str) for text in value):
+        raise ValueError(f"expected a mention and its ids, found {value!r:.60}")
+    mention, ids = (text.strip() for text in value)
+    check_parts(mention)
+    return mention, ids

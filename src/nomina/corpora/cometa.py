@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nomina.corpora.common import count
+from nomina.corpora.common import Seen, count
 from nomina.errors import FormatError, UsageError
 from nomina.files import Skip, open_bytes, report
 from nomina.types import Document, Mention
@@ -32,7 +32,7 @@ def read(
 ) -> Iterator[Document]:
     """The examples in order, the term marked where it stands first; an example without its term is the term alone.
 
-    ``dropped`` counts labels, subreddits, ids of the other level, and examples without their term.
+    ``dropped`` counts labels, subreddits, ids of the other level, examples without their term, rows that come again.
 
     Args:
         path: the file of a split.
@@ -41,12 +41,14 @@ def read(
         level: general (what the term means) or specific (what it means in its example).
 
     Raises:
-        FormatError: columns that are not there, a row without id, term or concept (strict reading only).
+        FormatError: columns that are not there, a row without id, term or concept, two that differ and have one
+            id (strict reading only).
         UsageError: no such level.
     """
     if level not in _LEVELS:
         raise UsageError(f"the option level is {' or '.join(_LEVELS)}, not {level!r}")
     dropped = Counter() if dropped is None else dropped
+    seen = Seen(path, skip, dropped)
     for number, row in rows(path, skip):
         count(dropped, "labels", 2)
         count(dropped, "ids of the other level")
@@ -58,7 +60,9 @@ def read(
             continue
         text, start = _placed(term, row["Example"], dropped)
         found = text[start : start + len(term)]
-        yield Document(id, text, (Mention(((start, start + len(term)),), found, None, ((concept,),)),))
+        document = Document(id, text, (Mention(((start, start + len(term)),), found, None, ((concept,),)),))
+        if seen.is_new(document, number):
+            yield document
 
 
 def rows(path: Path, skip: Skip | None = None) -> Iterator[tuple[int, dict[str, str]]]:

@@ -337,7 +337,32 @@ _MESH_MAPS = (
     ),
 )
 
+_LABEL_MAPS = (
+    *(
+        ColumnMap(
+            f"cometa_{level.lower()}",
+            "COMETA, labels",
+            "https://creativecommons.org/licenses/by-nc-nd/4.0/",
+            ("Term", f"{level} SNOMED Label", f"{level} SNOMED ID", "Example"),
+            id=f"{level} SNOMED ID",
+            preferred=f"{level} SNOMED Label",
+            quoted=True,
+        )
+        for level in ("General", "Specific")
+    ),
+    ColumnMap(
+        "askapatient",
+        "AskAPatient or TwADR-L, labels",
+        "https://creativecommons.org/licenses/by/4.0/",
+        ("id", "label", "phrase"),
+        id="id",
+        preferred="label",
+        start=r"(?:C?\d{7}|\d{6,18})\t[^\t]+\t[^\t]+$",
+        delimiter="\t",
+    ),
+)
+
 MAPS: dict[str, ColumnMap] = {
-    map.name: map for map in (*_CTD_MAPS, *_GENE_MAPS, *_TAXON_MAPS, *_SUBSTANCE_MAPS, *_MESH_MAPS)
+    map.name: map for map in (*_CTD_MAPS, *_GENE_MAPS, *_TAXON_MAPS, *_SUBSTANCE_MAPS, *_MESH_MAPS, *_LABEL_MAPS)
 }
 """By name, in the order in which they are asked whether a table is theirs."""
