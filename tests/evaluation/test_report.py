@@ -1,3 +1,4 @@
+import gc
 import json
 
 import pytest
@@ -6,6 +7,7 @@ from evaluation_cases import document, mention, predicted
 from nomina.errors import UsageError
 from nomina.evaluation.report import EXACT, TFIDF, TRAIN, Report, evaluate
 from nomina.evaluation.shape import GoldId
+from nomina.types import Mention
 
 SAMPLES = 50
 
@@ -239,3 +241,19 @@ def test_the_seed_decides_and_nothing_else(kb):
     assert once == again
     assert once[0].metrics == other[0].metrics
     assert once[0].intervals != other[0].intervals
+
+
+def test_the_parts_of_a_composite_count_once_in_coverage(kb):
+    parts = [Mention(((0, 9),), text, None, (("D1",), ("X9",))) for text in ("a", "b")]
+    made = [predicted("1", part, "D1") for part in parts]
+    found = report(made, [document("1", *parts)], kb=kb, baselines=False)
+    assert found.corpus.mentions == 1
+    assert found.corpus.coverage.by_rule == {"itself": 1, "unknown": 1}
+
+
+def test_the_garbage_collector_runs_again_afterwards(kb):
+    report(kb=kb)
+    assert gc.isenabled()
+    with pytest.raises(UsageError):
+        report([], kb=kb)
+    assert gc.isenabled()
