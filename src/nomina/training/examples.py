@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nomina.encoders.base import TrainableEncoder, import_torch
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]
@@ -95,6 +95,28 @@ class TokenTable(NamedTuple):
         longest = min(-(-int(lengths.max()) // _STEP) * _STEP, self.ids.shape[1])
         ids = self.ids[rows.to(device, non_blocking=True), :longest].long()
         return ids, torch.arange(longest, device=device) < lengths.to(device, non_blocking=True).unsqueeze(1)
+
+    def vectors(
+        self, module: nn.Module, rows: Ints | None = None, *, bf16: bool = False, batch_size: int = 1024
+    ) -> Tensor:
+        """What a module makes of some rows (None: of all), in their order: (rows, dim), float32.
+
+        Without dropout and without a gradient; ``bf16``: in bfloat16 arithmetic where there is a GPU.
+        """
+        torch = import_torch()
+        rows = np.arange(len(self.lengths)) if rows is None else rows
+        device, training = self.ids.device, module.training
+        order = np.argsort(self.lengths.numpy()[rows], kind="stable")
+        parts = []
+        module.eval()
+        with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=bf16 and device.type == "cuda"):
+            for start in range(0, len(order), batch_size):
+                chosen = torch.from_numpy(rows[order[start : start + batch_size]])
+                parts.append(module(*self.batch(chosen)).float())
+        module.train(training)
+        back = torch.from_numpy(np.argsort(order)).to(device)
+        vectors: Tensor = torch.cat(parts)[back]
+        return vectors
 
 
 def bucketed(lengths: Ints, batch_size: int, rng: np.random.Generator) -> Iterator[Ints]:

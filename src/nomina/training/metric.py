@@ -28,7 +28,11 @@ def mine(similarities: Tensor, labels: Tensor, margin: float = 0.2) -> tuple[Ten
     calls for. No triplet is spelt out: a positive pair is in one exactly if the nearest negative is that near, a
     negative pair exactly if the farthest positive is that far.
     """
-    positive, negative = relations(labels)
+    return mine_pairs(similarities, *relations(labels), margin)
+
+
+def mine_pairs(similarities: Tensor, positive: Tensor, negative: Tensor, margin: float = 0.2) -> tuple[Tensor, Tensor]:
+    """``mine`` where labels do not say it all: of given positive and negative pairs, two boolean (n, n)."""
     distances = (2 - 2 * similarities.detach()).clamp(min=0).sqrt()
     nearest = distances.masked_fill(~negative, torch.inf).amin(dim=1, keepdim=True)
     farthest = distances.masked_fill(~positive, -torch.inf).amax(dim=1, keepdim=True)
@@ -51,9 +55,21 @@ def multi_similarity(
     """
     similarities = vectors @ vectors.T
     positive, negative = relations(labels) if margin is None else mine(similarities, labels, margin)
+    return pair_losses(similarities, positive, negative, positive_scale, negative_scale, base).mean()
+
+
+def pair_losses(
+    similarities: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    positive_scale: float = 1.0,
+    negative_scale: float = 60.0,
+    base: float = 0.5,
+) -> Tensor:
+    """The terms of Eq. (2), one a row: (n,) of similarities (n, m) and the positive and negative pairs among them."""
     pulled = _log_one_plus(positive_scale * (base - similarities), positive) / positive_scale
     pushed = _log_one_plus(negative_scale * (similarities - base), negative) / negative_scale
-    return (pulled + pushed).mean()
+    return pulled + pushed
 
 
 def _log_one_plus(exponents: Tensor, chosen: Tensor) -> Tensor:

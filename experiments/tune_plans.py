@@ -1,0 +1,90 @@
+"""The plans of ``fine_tune.py``: which runs, most wanted first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from nomina.training.corpus import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One training.
+
+    Attributes:
+        task: corpus.
+        base: encoder to start from; see ``tune_worker.base_of``.
+        prefix: what stands before a mention, not before a name, so that a mention can leave the very name for another.
+        most: how often a mention comes in an epoch at most; else the square root of its count.
+        names: how many of the dictionary's own names an epoch takes for mentions.
+    """
+
+    task: str
+    base: str
+    lr: float
+    epochs: int
+    loss: Loss = "ms"
+    prefix: str = ""
+    names: int = 0
+    batch: int = 32
+    positives: int = 2
+    negatives: int = 10
+    pool: int = 20
+    temperature: float = 0.05
+    most: int = 3
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """What sets it apart, as a file name."""
+        prefix = "-prefix" if self.prefix else ""
+        return f"{self.task}-{self.base}-{self.loss}-lr{self.lr:g}-names{self.names}{prefix}-seed{self.seed}"
+
+
+PREFIX = "? "
+_NAMES = {"prefix": PREFIX, "names": 4000}
+_BERT = Run("ncbi", "raw", 5e-5, 10, batch=64)
+_RESCNN = Run("ncbi", "attention", 5e-4, 15, batch=64)
+_BIOSYN = ("ncbi", "bc5cdr-d")
+
+
+def _grid() -> Iterator[Run]:
+    """One thing changed at a time, on both corpora of abstracts; then AskAPatient."""
+    variants = [
+        replace(_BERT, **_NAMES),
+        replace(_BERT, **_NAMES, loss="marginal"),
+        replace(_RESCNN, **_NAMES),
+        _BERT,
+        replace(_BERT, **_NAMES, base="aligned"),
+        replace(_RESCNN, **_NAMES, loss="marginal"),
+        replace(_BERT, loss="marginal"),
+        replace(_BERT, **_NAMES, lr=1e-4),
+        _RESCNN,
+        replace(_BERT, names=4000),
+        replace(_BERT, **_NAMES, lr=2e-5),
+        replace(_RESCNN, **_NAMES, base="fresh-attention", lr=1e-3),
+        replace(_RESCNN, **_NAMES, base="max"),
+        replace(_BERT, base="aligned"),
+        replace(_RESCNN, base="fresh-max", lr=1e-3),
+    ]
+    social = [
+        Run("aap-0", "raw", 7e-5, 10, batch=128),
+        Run("aap-0", "aligned", 7e-5, 10, batch=128),
+        Run("aap-0", "raw", 7e-5, 10, loss="marginal", batch=128),
+        Run("aap-0", "attention", 1e-3, 20, batch=128),
+    ]
+    for i, variant in enumerate(variants):
+        yield from (replace(variant, task=task) for task in _BIOSYN)
+        yield from social[i - 5 : i - 4] if i >= 5 else ()
+
+
+PLANS: dict[str, list[Run]] = {
+    "smoke": [
+        Run("ncbi", "raw", 5e-5, 1, prefix=PREFIX, names=64, loss="marginal", negatives=4),
+        Run("ncbi", "attention", 5e-4, 1),
+        Run("aap-0", "fresh-max", 1e-3, 1),
+        Run("bc5cdr-d", "aligned", 5e-5, 1, negatives=4),
+    ],
+    "grid": list(_grid()),
+}
