@@ -1,5 +1,6 @@
 """The plain values: what they refuse, and what they tell."""
 
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 
 import pytest
@@ -107,3 +108,37 @@ def test_a_query_is_a_document_and_one_mention() -> None:
     mention = Mention(((0, 1),), "x")
     document, asked = Query(Document("d", "x", (mention,)), mention)
     assert (document.id, asked) == ("d", mention)
+
+
+@pytest.mark.parametrize("character", ["\0", "\n", "\r", "\x1b", "\x7f", "\ud800"])
+def test_what_is_no_text_is_refused_wherever_it_stands(character: str) -> None:
+    text = f"a{character}b"
+    makers: list[Callable[[], object]] = [
+        lambda: Name(text),
+        lambda: Name("a", kind=text),
+        lambda: Name("a", source=text),
+        lambda: Entity(text),
+        *(
+            lambda field=field: Entity("A:1", **{field: (text,)})
+            for field in ("types", "parents", "xrefs", "retired_ids")
+        ),
+        lambda: Retired(text),
+        lambda: Retired("A:1", (text,)),
+    ]
+    for make in makers:
+        with pytest.raises(ValueError, match=rf"must not hold the character U\+{ord(character):04X}, as ") as caught:
+            make()
+        assert str(caught.value).isprintable()
+    if character in "\n\r":
+        assert Entity("A:1", definition=text).definition == text
+    else:
+        with pytest.raises(ValueError, match="a definition must not hold"):
+            Entity("A:1", definition=text)
+
+
+def test_what_is_not_printed_but_text_is_taken() -> None:
+    for text in ("soft\xadhyphen", "no\xa0break", "zero\u200dwidth", "wide\u3000space", "a\tb", "private \ue000"):
+        assert Name(text, kind=text, source=text).text == text
+        assert Entity("A:1", types=(text,), definition=text).types == (text,)
+    with pytest.raises(ValueError, match="an id must not hold a tab"):
+        Retired("A\t1")

@@ -7,6 +7,8 @@ Every class checks its bounds when made and raises ``ValueError`` with the offen
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
@@ -18,6 +20,28 @@ SCOPES: tuple[Scope, ...] = ("exact", "narrow", "broad", "related")
 
 PREFERRED = "preferred"
 """``Name.kind`` of the name that a terminology itself puts first."""
+
+_NO_TEXT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+"""What no name, id or label holds: control characters but the tab, line breaks, halves of surrogate pairs."""
+
+_NO_PROSE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+"""The same of a definition, which may have several lines."""
+
+
+def _check(what: str, texts: Iterable[str | None], wrong: re.Pattern[str] = _NO_TEXT) -> None:
+    """Refuse texts with a character that is none. Slower than ``isprintable``, by which most are let through before."""
+    for text in texts:
+        if text and (found := wrong.search(text)):
+            raise ValueError(f"{what} must not hold the character U+{ord(found.group()):04X}, as {text[:60]!a} does")
+
+
+def _check_id(id: str) -> None:
+    if not id or id != id.strip():
+        raise ValueError(f"an entity id must be non-empty and without outer spaces, not {id!r}")
+    if not id.isprintable():
+        _check("an id", (id,))
+        if "\t" in id:
+            raise ValueError(f"an id must not hold a tab, as {id!r} does")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +58,8 @@ class Name:
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise ValueError("a name must not be empty")
+        if not (self.text.isprintable() and (self.kind or "").isprintable() and (self.source or "").isprintable()):
+            _check("a name", (self.text, self.kind, self.source))
         if self.scope not in SCOPES:
             raise ValueError(f"scope {self.scope!r} is not one of {', '.join(SCOPES)}")
 
@@ -53,8 +79,12 @@ class Entity:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        if not self.id or self.id != self.id.strip():
-            raise ValueError(f"an entity id must be non-empty and without outer spaces, not {self.id!r}")
+        _check_id(self.id)
+        if self.definition is not None and not self.definition.isprintable():
+            _check("a definition", (self.definition,), _NO_PROSE)
+        others = (*self.types, *self.parents, *self.xrefs, *self.retired_ids)
+        if others and not "".join(others).isprintable():
+            _check("a type or an id", others)
 
     @property
     def name(self) -> str:
@@ -73,6 +103,10 @@ class Retired:
     replaced_by: tuple[str, ...] = ()
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        _check_id(self.id)
+        _check("an id", self.replaced_by)
 
 
 @dataclass(frozen=True, slots=True)

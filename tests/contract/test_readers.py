@@ -115,6 +115,25 @@ def test_a_stray_byte_does_no_harm_to_the_look_up(name: str, write, tmp_path: Pa
     assert [entity.id for entity in kb.lookup(case.word.decode())] == [case.first.id]
 
 
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if ".json" in case.file])
+@pytest.mark.parametrize("escape", [rb"\u0000", rb"\ud800", rb"\u007f"])
+def test_an_escape_that_is_no_text_is_a_fault_of_its_record(name: str, escape: bytes, write, tmp_path: Path) -> None:
+    case = CASES[name]
+    for text in (case.word, case.first.id.replace("T:", "T_" if name == "obograph" else "T:").encode()):
+        path = write(tiny(name).replace(text, text + escape, 1))
+        with pytest.raises(
+            FormatError, match=rf"must not hold the character U\+{escape[2:].decode().upper()}"
+        ) as caught:
+            records(path)
+        assert caught.value.line is not None
+        faults: list[FormatError] = []
+        found = records(path, faults)
+        assert (len(faults), len(found)) == (1, case.count - 1)
+        kb = build_from_files(tmp_path / "a.kb", [path], BuildOptions("a", lenient=True))
+        assert (case.first.id in kb, kb.manifest.counts.problems) == (False, 1)
+        assert kb.manifest.problems == (str(faults[0]),)
+
+
 @every_case
 def test_a_broken_record_is_named_by_line_and_left_out_by_a_lenient_reading(name: str, write) -> None:
     case = CASES[name]

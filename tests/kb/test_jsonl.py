@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nomina.errors import FormatError, KnowledgeBaseError
+from nomina.errors import FormatError
 from nomina.kb import jsonl
-from nomina.kb.build import build_from_files
+from nomina.kb.build import BuildOptions, build_from_files
 from nomina.types import Entity, Name, Retired
 
 
@@ -59,10 +59,12 @@ def test_faults_say_which_field(tmp_path: Path, line: str, why: str) -> None:
 
 def test_half_a_surrogate_pair_is_an_error_and_no_traceback(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text('{"id": "X:1", "names": ["a\\ud800"]}\n', encoding="utf-8")
-    with pytest.raises(KnowledgeBaseError, match="surrogate"):
+    path.write_text('{"id": "X:1", "names": ["a"]}\n{"id": "X:2", "names": ["a\\ud800"]}\n', encoding="utf-8")
+    with pytest.raises(FormatError, match=r"a.jsonl:2: .* must not hold the character U\+D800"):
         build_from_files(tmp_path / "a.kb", [path])
     assert not (tmp_path / "a.kb").exists()
+    kb = build_from_files(tmp_path / "a.kb", [path], BuildOptions("a", lenient=True))
+    assert (list(kb), kb.manifest.counts.problems) == (["X:1"], 1)
 
 
 def test_name_and_synonyms_as_in_a_table(tmp_path):

@@ -37,7 +37,7 @@ def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity | Retired]:
             record = _record(found.key, found.value)
         except (AttributeError, TypeError, ValueError) as error:
             why = str(error) if isinstance(error, ValueError) else f"expected an object, found {found.value!r:.60}"
-            report(FormatError(path, found.line, f"{found.key}: {why}"), skip)
+            report(FormatError(path, found.line, f"{found.key!a}: {why}"), skip)
             continue
         if record.id in seen:
             report(FormatError(path, found.line, f"a second entry of the id {record.id}"), skip)

@@ -35,7 +35,7 @@ def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity]:
                 raise ValueError(f"expected an array of names, found {found.value!r:.60}")
             entity = Entity(found.key, tuple(Name(text.strip()) for text in found.value))
         except ValueError as error:
-            report(FormatError(path, found.line, f"{found.key}: {error}"), skip)
+            report(FormatError(path, found.line, f"{found.key!a}: {error}"), skip)
             continue
         if entity.id in seen:
             report(FormatError(path, found.line, f"a second entry of the id {entity.id}"), skip)

@@ -53,7 +53,12 @@ def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity | Retired]:
         if frame.id in seen:
             report(FormatError(path, frame.line, f"a second [Term] with the id {frame.id}"), skip)
         seen.add(frame.id)
-        yield frame.record()
+        try:
+            record = frame.record()
+        except ValueError as error:
+            report(FormatError(path, frame.line, str(error)), skip)
+            continue
+        yield record
 
 
 def describe(path: Path) -> SourceInfo:

@@ -81,7 +81,7 @@ def rows(path: Path, columns: int, skip: Skip | None) -> Iterator[Row]:
         fields = split(path, number, line, columns, skip)
         if not fields:
             continue
-        if fields[0] and fields[0] == fields[0].strip():
+        if fields[0] and fields[0] == fields[0].strip() and "\t" not in fields[0]:
             yield number, fields
         else:
             report(FormatError(path, number, f"the first field must be a concept's id, not {fields[0]!r}"), skip)

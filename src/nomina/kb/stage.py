@@ -52,7 +52,7 @@ class Problems:
             raise error
         self.count += 1
         if len(self.messages) < _SHOWN_PROBLEMS:
-            self.messages.append(str(error))
+            self.messages.append(str(error).encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def silent(doing: str, records: int) -> None:
