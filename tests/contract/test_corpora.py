@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nomina.corpora import CORPORA, corpus_format, read_corpus, write_corpus
 from nomina.enumerations import joined
-from nomina.errors import FormatError, UsageError
+from nomina.errors import FormatError, NominaError, UsageError
 from nomina.types import Document, Mention, Section
 
 ROOT = Path(__file__).parents[2]
@@ -41,10 +41,15 @@ def case_of(name: str) -> Case:
     return case
 
 
-def broken(case: Case, folder: Path) -> Path:
-    """A copy of the case's corpus with its fault."""
+def copied(case: Case, folder: Path) -> Path:
     path = folder / Path(case.path).name
     (shutil.copytree if (DATA / case.path).is_dir() else shutil.copyfile)(DATA / case.path, path)
+    return path
+
+
+def broken(case: Case, folder: Path) -> Path:
+    """A copy of the case's corpus with its fault."""
+    path = copied(case, folder)
     assert case.broken
     name, old, new, _ = case.broken
     file = path / name if path.is_dir() else path
@@ -104,6 +109,50 @@ def test_a_fault_is_named_by_line_and_its_mention_left_out_by_a_lenient_reading(
         mentions = expected[document].mentions
         expected[document] = replace(expected[document], mentions=mentions[:mention] + mentions[mention + 1 :])
     assert found == expected
+
+
+@every_case
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    place=st.floats(0, 1),
+    length=st.sampled_from([0, 1, 5, 30]),
+    new=st.sampled_from(
+        [
+            b"",
+            b"\x00",
+            b"\xff",
+            b"\t",
+            b"|",
+            b"\n",
+            b"99999999999999",
+            b"-1",
+            b"null",
+            b"[]",
+            b"{",
+            b'"',
+            b"<",
+            b"\\ud800",
+        ]
+    ),
+)
+def test_whatever_is_wrong_with_a_file_is_said_in_one_line(
+    name: str, tmp_path: Path, place: float, length: int, new: bytes
+) -> None:
+    case = case_of(name)
+    shutil.rmtree(tmp_path)
+    tmp_path.mkdir()
+    path = copied(case, tmp_path)
+    file = min(path.iterdir()) if path.is_dir() else path
+    data = file.read_bytes()
+    at = int(place * len(data))
+    file.write_bytes(data[:at] + new + data[at + length :])
+    said: list[NominaError] = []
+    for skip in (None, said.append):
+        try:
+            list(read_corpus(path, name, skip=skip, options=case.options))
+        except NominaError as error:
+            said.append(error)
+    assert [error for error in said if "\n" in str(error)] == []
 
 
 @every_case

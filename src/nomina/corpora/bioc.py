@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nomina.corpora.bioc_layout import Annotation, Block, Layout, Passage, Record, chosen, numbered, spans_of
-from nomina.corpora.common import Separators, count, own_text, text_at
+from nomina.corpora.common import SHOWN, Separators, count, own_text, text_at
 from nomina.enumerations import joined
 from nomina.errors import FormatError
 from nomina.files import Skip, report
@@ -98,7 +98,7 @@ class Builder:
         spans = spans_of(annotation, block, layout)
         if spans is None:
             offsets = ";".join(str(offset) for offset, _ in annotation.locations)
-            raise ValueError(f"the annotation {annotation.text!r} at {offsets} is not in the text")
+            raise ValueError(f"the annotation {(annotation.text or '')[:SHOWN]!r} at {offsets} is not in the text")
         own = joined(layout.text, spans)
         if annotation.text:
             try:

@@ -93,27 +93,31 @@ def _values(path: Path, skip: Skip | None, dropped: Counter[str]) -> Iterator[tu
 
 def _one_after_another(path: Path, skip: Skip | None) -> Iterator[tuple[int, Any]]:
     """Documents one a line, or one over several lines."""
-    numbered = ((number, line) for number, line in lines(path, skip) if line.strip())
+    numbered = lines(path, skip)
     for number, line in numbered:
+        if not line.strip():
+            continue
         try:
-            yield number, json.loads(line)
-        except RecursionError:
-            report(FormatError(path, number, "is not JSON as it should be (nested too deep)"), skip)
-        except json.JSONDecodeError as error:
-            if line.strip() == "{":
-                # Only a document over several lines begins so; what is wrong with it is wrong with the file.
-                yield number, _joined(path, number, [line, *(text for _, text in numbered)])
-            else:
-                report(FormatError(path, number, f"is not JSON ({error.msg} in column {error.colno})"), skip)
+            value = _parsed(path, number, line)
+        except FormatError as error:
+            if line.strip() != "{":
+                report(error, skip)
+                continue
+            # Only a document over several lines begins so; what is wrong with it is wrong with the file.
+            value = _parsed(path, number, "\n".join([line, *(text for _, text in numbered)]))
+        yield number, value
 
 
-def _joined(path: Path, number: int, texts: list[str]) -> Any:  # noqa: ANN401
+def _parsed(path: Path, number: int, text: str) -> Any:  # noqa: ANN401
     try:
-        return json.loads("\n".join(texts))
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        raise FormatError(path, number + error.lineno - 1, f"is not JSON ({error.msg})") from error
+        line, why = number + error.lineno - 1, f"{error.msg} in column {error.colno}"
+        raise FormatError(path, line, f"is not JSON ({why})") from error
     except RecursionError as error:
         raise FormatError(path, number, "is not JSON as it should be (nested too deep)") from error
+    except ValueError as error:
+        raise FormatError(path, number, f"is not JSON as it should be ({error})") from error
 
 
 def _record(value: Any, line: int, dropped: Counter[str]) -> Record:  # noqa: ANN401

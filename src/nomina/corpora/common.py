@@ -22,6 +22,9 @@ PARTS = "|+;,"
 NONE = "none"
 """The value of an option for separators that says that there are none."""
 
+SHOWN = 60
+"""Characters of a text that a message shows."""
+
 Gold = tuple[tuple[str, ...], ...]
 
 _COMPOSITE = "|"
@@ -150,7 +153,8 @@ def text_at(spans: tuple[Span, ...], text: str, given: str) -> str:
     if _words(given) == _words(" ".join(found)):
         return " ".join(found)
     place = ";".join(f"{start}-{end}" for start, end in spans)
-    raise ValueError(f"the mention {given!r} is not what stands at {place}, {' '.join(found)!r}")
+    stand = " ".join(found)
+    raise ValueError(f"the mention {given[:SHOWN]!r} is not what stands at {place}, {stand[:SHOWN]!r}")
 
 
 def _words(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nomina.corpora.common import Seen, own_text, stands, written
+from nomina.corpora.common import SHOWN, Seen, own_text, stands, written
 from nomina.enumerations import joined
 from nomina.errors import FormatError
 from nomina.files import Skip, lines, report
@@ -88,8 +88,8 @@ class _Mention:
         if mention.end > len(text):
             raise ValueError(f"the span {self.spans[-1]} ends behind the text ({len(text)} characters)")
         if not stands(own, found):
-            place = f"{mention.start}-{mention.end}"
-            raise ValueError(f"the mention {own!r} is not what stands at {place}, {' '.join(found)!r}")
+            place, stand = f"{mention.start}-{mention.end}", " ".join(found)
+            raise ValueError(f"the mention {own[:SHOWN]!r} is not what stands at {place}, {stand[:SHOWN]!r}")
         return mention
 
 

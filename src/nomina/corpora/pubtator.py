@@ -22,6 +22,7 @@ from pathlib import Path
 
 from nomina.corpora.common import (
     PARTS,
+    SHOWN,
     Seen,
     Separators,
     cannot_hold,
@@ -108,7 +109,7 @@ def _drafts(path: Path, skip: Skip | None) -> Iterator[_Draft]:
         elif draft and cells[0] == draft.id:
             draft.rows.append((number, cells))
         else:
-            of = f"of document {draft.id}" if draft else "of a document: the first has ID|t|TITLE"
+            of = f"of document {draft.id[:SHOWN]}" if draft else "of a document: the first has ID|t|TITLE"
             report(FormatError(path, number, f"is neither a text nor an annotation {of}: {line[:40]!r}"), skip)
     if draft:
         yield draft
