@@ -42,6 +42,7 @@ def test_hpo(tmp_path: Path) -> None:
     assert compared == 19_034
 
 
+@pytest.mark.extras
 def test_pronto_reads_the_same_of_the_tiny_file(tmp_path: Path) -> None:
     pronto: Any = pytest.importorskip("pronto")
     graphs = json.loads(TINY.read_text(encoding="utf-8"))

@@ -103,6 +103,7 @@ def test_faults(tmp_path: Path, old: str, new: str, line: int, why: str) -> None
     assert caught.value.line == line
 
 
+@pytest.mark.extras
 def test_against_pronto(tmp_path: Path) -> None:
     pronto: Any = pytest.importorskip("pronto")
     path = tmp_path / "a.owl"
