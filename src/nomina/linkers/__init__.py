@@ -3,4 +3,5 @@
 LINKERS: dict[str, str] = {
     "dictionary": "nomina.linkers.dictionary.DictionaryLinker",
     "tfidf": "nomina.linkers.tfidf.TfidfLinker",
+    "embedding": "nomina.linkers.embedding.EmbeddingLinker",
 }

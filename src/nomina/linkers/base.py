@@ -42,6 +42,7 @@ class Rule(IntEnum):
     DERIVATION = 5
     ABBREVIATION = 6
     TFIDF = 7
+    EMBEDDING = 8
 
     @property
     def label(self) -> str:
