@@ -83,6 +83,7 @@ def command_line(description: str | None) -> argparse.ArgumentParser:
     options.add_argument("--repeat", type=int, default=1, help="how often disease pairs come in an epoch")
     options.add_argument("--no-merge", action="store_true", help="do not join concepts across terminologies")
     options.add_argument("--every", type=int, default=2500, help="steps between evaluations")
+    options.add_argument("--compile", action="store_true")
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--limit", type=int, help="only so many concepts, to try things out")
     return options
@@ -121,6 +122,7 @@ def fit_options(arguments: argparse.Namespace) -> FitOptions:
         lr=arguments.lr,
         warmup=arguments.warmup,
         bf16=torch.cuda.is_available(),
+        compiled=arguments.compile,
         seed=arguments.seed,
         folder=arguments.checkpoints,
         save_every=arguments.every,

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from nomina.encoders.base import TrainableEncoder
+from nomina.errors import RecipeError
 from nomina.training.examples import Ints, Pairs, TokenTable, bucketed
+from nomina.training.gather import gathered, over_all, share
 from nomina.training.loop import Objective
 from nomina.training.metric import MetricLoss, multi_similarity
 
@@ -43,6 +45,9 @@ class SelfAlignment(Objective[Ints]):
         options: See there.
         loss: Of vectors and labels.
         weights: How often a pair comes in an epoch, (number of pairs,) whole numbers; None: once each.
+
+    Raises:
+        RecipeError: the processes do not divide a batch.
     """
 
     def __init__(
@@ -56,23 +61,29 @@ class SelfAlignment(Objective[Ints]):
         weights: Ints | None = None,
     ) -> None:
         self.module, self.table, self.pairs, self.names = encoder.module, table, pairs, names
-        self.options, self.metric = options, loss
+        self.options, self.metric = options, over_all(loss)
         self.neighbours: Ints | None = None
         self.copies = len(table.lengths) // names - 1
         self._examples = np.arange(len(pairs)) if weights is None else np.repeat(np.arange(len(pairs)), weights)
+        if options.batch_size % share()[1]:
+            raise RecipeError(f"{share()[1]} processes cannot share batches of {options.batch_size}: take a multiple")
         lengths = table.lengths[:names].numpy()
         self._lengths = np.maximum(lengths[pairs.left], lengths[pairs.right])[self._examples]
         last = int(pairs.concept[-1]) if len(pairs) else -1
         self._first = np.searchsorted(pairs.concept, np.arange(last + 2))
 
     def batches(self, epoch: int) -> Iterator[Ints]:
-        """Pairs of like length, some replaced by pairs of near concepts, sides and noise drawn at random."""
+        """Pairs of like length, some replaced by pairs of near concepts, sides and noise drawn at random.
+
+        Of several processes each gets its share of every batch, whose size they must divide.
+        """
         rng = np.random.default_rng([self.options.seed, epoch])
         for batch in bucketed(self._lengths, self.options.batch_size, rng):
             chosen = self._examples[batch]
             if self.neighbours is not None and self.options.hard > 0:
                 chosen = self._harder(chosen, rng)
-            yield self._sides(chosen, rng)
+            process, processes = share()
+            yield self._sides(chosen, rng)[:, process::processes]
 
     def _harder(self, chosen: Ints, rng: np.random.Generator) -> Ints:
         """Replace the last share of a batch by pairs of concepts near to the others'."""
@@ -136,7 +147,7 @@ class DistilledAlignment(SelfAlignment):
         vectors, labels, rows = self._encoded(batch)
         with torch.autocast(vectors.device.type, enabled=False):
             cosines = (vectors * self.targets[rows.to(vectors.device)].float()).sum(dim=1)
-            away = (1 - cosines).mean()
+            away = gathered(1 - cosines).mean()
             return away + self.weight * self.metric(vectors, labels) if self.weight else away
 
 

@@ -124,7 +124,8 @@ class CorpusTuning(Objective[Ints]):
         names = self.table.vectors(self.module, np.arange(self.names), bf16=True)
         queries = self.table.vectors(self.module, rows, bf16=True)
         pool = min(self.options.pool, self.names)
-        found = [(chunk @ names.T).topk(pool, dim=1).indices.cpu() for chunk in queries.split(_CHUNK)]
+        chunks = (queries[start : start + _CHUNK] for start in range(0, len(queries), _CHUNK))
+        found = [(chunk @ names.T).topk(pool, dim=1).indices.cpu() for chunk in chunks]
         ranked: Ints = torch.cat(found).numpy()
         return ranked
 
@@ -142,4 +143,5 @@ class CorpusTuning(Objective[Ints]):
             mentions, names = places[:, 0].to(same.device), torch.from_numpy(rows.numpy() < self.names).to(same.device)
             scaled = similarities[mentions][:, names] / self.options.temperature
             right = scaled.masked_fill(~same[mentions][:, names], -torch.inf).logsumexp(dim=1)
-            return (scaled.logsumexp(dim=1) - right).mean()
+            loss: Tensor = (scaled.logsumexp(dim=1) - right).mean()
+            return loss

@@ -1,4 +1,7 @@
-"""The training loop: warm-up and linear decay, bf16, checkpoints that resume to the same trajectory, progress."""
+"""The training loop: warm-up and linear decay, bf16, checkpoints that resume to the same trajectory, progress.
+
+Several processes (``gather``) add up their gradients; with dropout a resumed run of several follows the first nearly.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from torch import Tensor, nn
 
 from nomina.errors import ArtifactError, RecipeError
 from nomina.files import atomic
+from nomina.training.gather import share, sum_gradients, the_first_says
 
 Batch = TypeVar("Batch")
 
@@ -51,6 +55,7 @@ class FitOptions:
             the machine's speed where this is given.
         warmup: steps over which the rate rises to ``lr``.
         bf16: run the loss under autocast to bfloat16.
+        compiled: compile the module before the first step (``torch.compile``, lengths left open); pays for long runs.
         seed: of dropout.
         folder: where checkpoints go and are resumed from; None: none.
         save_every: steps between two checkpoints.
@@ -65,6 +70,7 @@ class FitOptions:
     clip: float = 1.0
     seconds: float | None = None
     bf16: bool = False
+    compiled: bool = False
     seed: int = 0
     folder: Path | None = None
     save_every: int = 1000
@@ -143,7 +149,9 @@ class _Run(Generic[Batch]):
         self.result, self.epoch, self.offset = FitResult(), 0, 0
         self.losses: list[Tensor] = []
         self.since = self.reported = time.monotonic()
-        torch.manual_seed(options.seed)
+        torch.manual_seed(options.seed + share()[0])
+        if options.compiled:
+            self.module.compile(dynamic=True)
 
     def rate(self) -> float:
         """The learning rate of the next step, as a share of ``lr``."""
@@ -168,6 +176,7 @@ class _Run(Generic[Batch]):
             loss = self.objective.loss(batch)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
+        sum_gradients(self.parameters)
         nn.utils.clip_grad_norm_(self.parameters, self.options.clip)
         self.optimizer.step()
         self.losses.append(loss.detach())
@@ -176,6 +185,8 @@ class _Run(Generic[Batch]):
         now = time.monotonic()
         self.result.seconds += now - self.since
         self.since = now
+        if self.options.seconds is not None:
+            self.result.seconds = the_first_says(self.result.seconds, self.device)
 
     def after_step(self, evaluate: Evaluate | None, report: Report | None) -> None:
         """Report, evaluate and save where it is time to."""
@@ -220,7 +231,9 @@ class _Run(Generic[Batch]):
             report(record)
 
     def save(self, folder: Path) -> None:
-        """Write the checkpoint; the state file, written last, names the tensors that belong to it."""
+        """Write the checkpoint, the first process for all; the state file, written last, names its tensors."""
+        if share()[0] != 0:
+            return
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {f"module.{name}": t for name, t in self.module.state_dict().items()}
         for number, state in self.optimizer.state_dict()["state"].items():
