@@ -49,7 +49,7 @@ def read(
     parts: str = PARTS,
     alternatives: str = "",
 ) -> Iterator[Document]:
-    """The documents in the order of the files' names; a file without a mention is none.
+    """The documents in the order of the files' names; an empty file is a document without mentions, with its name.
 
     The mention ``a|b`` becomes one for each part, at one place and with the gold of the whole.
     ``dropped`` counts the original offsets, and documents that come again, word for word.
@@ -77,10 +77,12 @@ def read(
 
 def _drafts(path: Path, skip: Skip | None) -> Iterator[tuple[int, str, list[_Row]]]:
     """First line, id and rows of each document in a file."""
-    first, id, rows = 1, "", list[_Row]()
+    first, id, rows = 1, bare_name(path).removesuffix(_SUFFIX), list[_Row]()
+    is_empty = True
     for number, line in lines(path, skip):
         if not line.strip():
             continue
+        is_empty = False
         try:
             row = _row(line)
         except ValueError as error:
@@ -91,7 +93,7 @@ def _drafts(path: Path, skip: Skip | None) -> Iterator[tuple[int, str, list[_Row
                 yield first, id, rows
             first, id, rows = number, row[0], []
         rows.append(row)
-    if rows:
+    if rows or is_empty:
         yield first, id, rows
 
 

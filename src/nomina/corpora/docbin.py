@@ -67,14 +67,7 @@ def read(
     dropped = Counter() if dropped is None else dropped
     separators = Separators(parts, alternatives)
     seen = Seen(path, skip, dropped)
-    for number, doc in _docs(path):
-        id = doc.user_data.get(_ID)
-        count(dropped, "categories", len(doc.cats))
-        mentions = tuple(
-            Mention((mark.span,), doc.text[slice(*mark.span)], mark.type, separators.split(mark.ids, dropped))
-            for mark in _marked(doc, groups, dropped)
-        )
-        document = Document(id if isinstance(id, str) and id else str(number), doc.text, mentions)
+    for document in _documents(path, groups, separators, dropped):
         if seen.is_new(document, None):
             yield document
 
@@ -85,8 +78,8 @@ class _Marked(NamedTuple):
     ids: str
 
 
-def _docs(path: Path) -> Iterator[tuple[int, Any]]:
-    """Each document, with its number.
+def _documents(path: Path, groups: Sequence[str], separators: Separators, dropped: Counter[str]) -> Iterator[Document]:
+    """All documents.
 
     Raises:
         FormatError: it is no DocBin, or one that points outside of its texts.
@@ -95,7 +88,14 @@ def _docs(path: Path) -> Iterator[tuple[int, Any]]:
     with open_bytes(path) as stream:
         packed = stream.read()
     try:
-        yield from enumerate(tokens.DocBin().from_bytes(packed).get_docs(vocab), start=1)
+        for number, doc in enumerate(tokens.DocBin().from_bytes(packed).get_docs(vocab), start=1):
+            count(dropped, "categories", len(doc.cats))
+            id, text = doc.user_data.get(_ID), doc.text
+            mentions = tuple(
+                Mention((mark.span,), text[slice(*mark.span)], mark.type, separators.split(mark.ids, dropped))
+                for mark in _marked(doc, groups, dropped)
+            )
+            yield Document(id if isinstance(id, str) and id else str(number), text, mentions)
     except _FAULTS as error:
         raise FormatError(path, None, f"is no whole DocBin of spaCy ({' '.join(str(error).split())[:80]})") from error
 
