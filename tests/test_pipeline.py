@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from linker_cases import load_linker
 
 import nomina
 from nomina import detect
@@ -171,7 +172,7 @@ def test_k_and_threshold(kb: KnowledgeBase) -> None:
 
 @pytest.mark.parametrize("name", list(LINKERS))
 def test_every_linker_does_the_main_job(name: str, kb: KnowledgeBase) -> None:
-    found = load(name, kb).link_text("A febrile seizure; then short stature.")
+    found = load_linker(name, kb).link_text("A febrile seizure; then short stature.")
     assert shown(found) == [("febrile seizure", "A:8"), ("short stature", "A:3")]
 
 
@@ -187,7 +188,7 @@ def test_load_takes_a_kb_its_file_and_the_name_of_a_linker(kb: KnowledgeBase) ->
 )
 @pytest.mark.parametrize("name", list(LINKERS))
 def test_works_in_spawned_workers(name: str, kb: KnowledgeBase, options: dict) -> None:
-    linker = load(name, kb, **options)
+    linker = load_linker(name, kb, **options)
     text = "No febrile seizure, fits; breast and ovarian cancer, short stature (SS) and SS."
     expected = linker.link_text(text)
     assert len(expected) >= 4

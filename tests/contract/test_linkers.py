@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from linker_cases import load_linker
 
-import nomina
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers import LINKERS
 from nomina.linkers.base import NO_ROW, Linker, Ranking, Rule
@@ -47,7 +47,7 @@ def kb(make_kb) -> KnowledgeBase:
 
 @pytest.fixture(params=list(LINKERS))
 def linker(request: pytest.FixtureRequest, kb: KnowledgeBase) -> Linker:
-    return nomina.load(request.param, kb).linker
+    return load_linker(request.param, kb).linker
 
 
 def queries(*texts: str) -> list[Query]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from linker_cases import load_linker
 
-import nomina
 from nomina.kb.store import KnowledgeBase
 from nomina.kb.update import add, retire
 from nomina.linkers import LINKERS
@@ -27,7 +27,7 @@ def old(make_kb) -> KnowledgeBase:
 
 
 def linked(linker: str, kb: KnowledgeBase, mention: str) -> list[str]:
-    (prediction,) = nomina.load(linker, kb, k=10, threshold=0.0).link_mentions([mention])
+    (prediction,) = load_linker(linker, kb, k=10, threshold=0.0).link_mentions([mention])
     return [candidate.entity_id for candidate in prediction.candidates]
 
 
@@ -68,5 +68,5 @@ def test_names_of_retired_concepts_are_not_detected_in_texts(linker: str, old: K
     new = retire(old, tmp_path / "new.kb", ["X:2"]).kb
     for overlaps in ("longest", "all"):
         for kb, expected in ((old, ["Ulcerative colitis", "heart attack"]), (new, ["heart attack"])):
-            found = nomina.load(linker, kb, overlaps=overlaps).link_text(text)
+            found = load_linker(linker, kb, overlaps=overlaps).link_text(text)
             assert [prediction.mention.text for prediction in found] == expected

@@ -22,7 +22,7 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_DECIMALS = 6
+_DECIMALS = 7
 _CELLS = 1 << 20  # approximate cosines at a time: 4 MB
 _QUERIES = 256
 _LEAST, _MOST = 1 << 10, 1 << 16  # rows at a time
@@ -32,7 +32,7 @@ _PAIRS = 1 << 13  # of query and row whose cosine is computed again together
 class Hits(NamedTuple):
     """The best rows for n queries: ``rows`` int64 (n, k), ``NO_ROW`` where there are fewer; ``scores`` float32 (n, k).
 
-    Scores are cosines, rounded to six decimals, so that the very vector has 1; -inf where there is no row.
+    Scores are cosines, rounded to seven decimals, so that the very vector has 1; -inf where there is no row.
     """
 
     rows: Ints

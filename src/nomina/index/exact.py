@@ -21,6 +21,8 @@ class ExactIndex(ScanningIndex):
     """Rows of float32."""
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float32)
+    shortened: ClassVar[float] = 0.0
+    """How much shorter a stored row may be than another."""
 
     def __init__(self, arrays: Arrays) -> None:
         (self.rows,) = arrays
@@ -46,8 +48,8 @@ class ExactIndex(ScanningIndex):
         return self.rows[rows].astype(np.float32, copy=False)
 
     def _margin(self, queries: Floats) -> Floats:
-        # Twice what rounding can add up to over the terms of a product, and what is lost in rounding to 6 decimals.
-        return np.full(len(queries), self.dim * 2.0**-23 + 2e-6, np.float32)
+        # Twice what rounding can add up to over the terms of a product, and what is lost in rounding cosines.
+        return np.full(len(queries), self.dim * 2.0**-23 + self.shortened + 2e-6, np.float32)
 
     def _prepared(self, queries: Floats) -> object:
         return np.ascontiguousarray(queries.T)
@@ -63,3 +65,4 @@ class HalfIndex(ExactIndex):
     """Rows of float16: half the space, cosines right to some 1e-5."""
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float16)
+    shortened: ClassVar[float] = 2.0**-10

@@ -48,7 +48,8 @@ class FaissIndex(Index):
         index = cls._made(source.size, source.dim)
         if not index.is_trained:
             rng = np.random.default_rng(0)
-            chosen = rng.permutation(source.size)[:_TRAINED_ON]
+            # Two at least: a code of one bit has two centres.
+            chosen = np.resize(rng.permutation(source.size)[:_TRAINED_ON], max(2, min(source.size, _TRAINED_ON)))
             index.train(_unit(source.vectors(np.sort(chosen))))
         for start in range(0, source.size, _CHUNK):
             index.add(_unit(source.vectors(np.arange(start, min(start + _CHUNK, source.size)))))
