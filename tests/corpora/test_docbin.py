@@ -89,6 +89,12 @@ def test_spans_of_groups_and_entities_each_once(packed: Path, groups, expected) 
 
 
 @pytest.mark.extras
+def test_a_group_that_there_is_not(packed: Path) -> None:
+    with pytest.raises(UsageError, match=r"a\.spacy has no span group so; there are: other, sc"):
+        list(read_corpus(packed, options={"groups": "sc,so"}))
+
+
+@pytest.mark.extras
 def test_written_documents_are_spacys(spacy, tmp_path: Path) -> None:
     mentions = (
         Mention(((3, 7),), "cold", "Symptom", (("D1",), ("D2",))),
@@ -124,15 +130,47 @@ def test_single_spaces_belong_to_the_word_before(spacy, tmp_path: Path) -> None:
 @pytest.mark.extras
 def test_what_is_not_written_is_counted(spacy, tmp_path: Path) -> None:
     mentions = (
-        Mention(((0, 6), (19, 25)), "Breast cancer", "Disease"),
+        Mention(((0, 6), (19, 25)), "cancer, Breast", "Disease"),
         Mention(((26, 29),), "a", "Disease"),
     )
     document = Document("d", "Breast and ovarian cancer a|b", mentions, (Section(0, 29, "title"),))
     dropped: Counter[str] = Counter()
     write_corpus([document], tmp_path / "a", "docbin", dropped=dropped)
-    assert dropped == {"sections": 1, "extra spans": 1, "mention texts": 1}
+    assert dropped == {"sections": 1, "mention texts": 2}
     (found,) = read_corpus(tmp_path / "a")
-    assert [mention.text for mention in found.mentions] == ["Breast and ovarian cancer", "a|b"]
+    assert [mention.text for mention in found.mentions] == ["Breast cancer", "a|b"]
+
+
+@pytest.mark.extras
+def test_discontinuous_mentions_are_spans_that_share_an_id(spacy, tmp_path: Path) -> None:
+    mentions = (
+        Mention(((0, 6), (19, 25)), "Breast cancer", "Disease", (("D001943",),)),
+        Mention(((11, 25),), "ovarian cancer", "Disease", (("D010051",),)),
+        Mention(((11, 18), (19, 25)), "ovarian cancer", "Disease", (("D010051",),)),
+    )
+    document = Document("d", "Breast and ovarian cancer", mentions)
+    dropped: Counter[str] = Counter()
+    write_corpus([document], tmp_path / "a", "docbin", dropped=dropped)
+    assert not dropped
+    assert list(read_corpus(tmp_path / "a")) == [document]
+    (doc,) = spacy.tokens.DocBin().from_disk(tmp_path / "a").get_docs(spacy.vocab.Vocab())
+    assert [(span.text, span.kb_id_, span.id_) for span in doc.spans["mentions"]] == [
+        ("Breast", "D001943", "discontinuous-0"),
+        ("cancer", "D001943", "discontinuous-0"),
+        ("ovarian cancer", "D010051", ""),
+        ("ovarian", "D010051", "discontinuous-2"),
+        ("cancer", "D010051", "discontinuous-2"),
+    ]
+    assert [ent.text for ent in doc.ents] == ["ovarian cancer"]
+
+
+@pytest.mark.extras
+def test_ids_of_patterns_do_not_make_one_mention_of_several_spans(spacy, tmp_path: Path) -> None:
+    doc = spacy.blank("en")("fits and fits")
+    doc.spans["ruler"] = [spacy.tokens.Span(doc, start, start + 1, label="S", span_id="fits") for start in (0, 2)]
+    spacy.tokens.DocBin(docs=[doc]).to_disk(tmp_path / "a")
+    (found,) = read_corpus(tmp_path / "a")
+    assert [mention.spans for mention in found.mentions] == [((0, 4),), ((9, 13),)]
 
 
 @pytest.mark.extras

@@ -15,13 +15,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nomina.corpora.common import PARTS, Seen, Separators, cannot_hold, count, own_text, writing
-from nomina.errors import FormatError, MissingExtra
+from nomina.corpora.common import NONE, PARTS, Seen, Separators, cannot_hold, count, writing
+from nomina.enumerations import joined
+from nomina.errors import FormatError, MissingExtra, UsageError
 from nomina.files import Skip, atomic, open_bytes
 from nomina.types import Document, Mention, Span
 
 GROUP = "mentions"
 """The span group that is written: all mentions, also those that overlap, which ``doc.ents`` cannot hold."""
+
+OF_ONE = "discontinuous-"
+"""How ``span.id_`` begins where several spans of a group are one mention; a number follows."""
 
 _ID = "id"
 _ATTRIBUTES = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID")
@@ -49,8 +53,9 @@ def read(
 ) -> Iterator[Document]:
     """The documents of a file in order; the id is what ``doc.user_data["id"]`` says, else the number from 1 on.
 
-    A span that is in several groups, or in one and among the entities, is one mention. ``dropped`` counts categories,
-    spans without a character, and documents that come again, word for word.
+    A span that is in several groups, or in one and among the entities, is one mention; so are the spans of a group that
+    share an ``id_`` which begins with ``OF_ONE``. ``dropped`` counts categories, spans without a character, and
+    documents that come again, word for word.
 
     Args:
         path: the file.
@@ -62,6 +67,7 @@ def read(
 
     Raises:
         FormatError: no DocBin; two documents that differ and have one id (strict reading only).
+        UsageError: a name of ``groups`` that no document has.
         MissingExtra: ``spacy`` is not installed.
     """
     dropped = Counter() if dropped is None else dropped
@@ -73,7 +79,7 @@ def read(
 
 
 class _Marked(NamedTuple):
-    span: Span
+    spans: tuple[Span, ...]
     type: str | None
     ids: str
 
@@ -83,21 +89,27 @@ def _documents(path: Path, groups: Sequence[str], separators: Separators, droppe
 
     Raises:
         FormatError: it is no DocBin, or one that points outside of its texts.
+        UsageError: a name of ``groups`` that no document has.
     """
+    met: set[str] = set()
     tokens, vocab = _spacy("reading", path)
     with open_bytes(path) as stream:
         packed = stream.read()
     try:
         for number, doc in enumerate(tokens.DocBin().from_bytes(packed).get_docs(vocab), start=1):
             count(dropped, "categories", len(doc.cats))
+            met.update(doc.spans)
             id, text = doc.user_data.get(_ID), doc.text
             mentions = tuple(
-                Mention((mark.span,), text[slice(*mark.span)], mark.type, separators.split(mark.ids, dropped))
+                Mention(mark.spans, joined(text, mark.spans), mark.type, separators.split(mark.ids, dropped))
                 for mark in _marked(doc, groups, dropped)
             )
             yield Document(id if isinstance(id, str) and id else str(number), text, mentions)
     except _FAULTS as error:
         raise FormatError(path, None, f"is no whole DocBin of spaCy ({' '.join(str(error).split())[:80]})") from error
+    if missing := sorted({*groups} - met - {NONE}):
+        there = ", ".join(sorted(met)) or "none"
+        raise UsageError(f"{path} has no span group {missing[0]}; there are: {there}")
 
 
 def _marked(doc: Any, groups: Sequence[str], dropped: Counter[str]) -> list[_Marked]:  # noqa: ANN401
@@ -107,10 +119,20 @@ def _marked(doc: Any, groups: Sequence[str], dropped: Counter[str]) -> list[_Mar
     for spans in (*(doc.spans[name] for name in chosen), doc.ents):
         kept = [span for span in spans if span.end_char > span.start_char]
         count(dropped, "empty spans", len(spans) - len(kept))
-        marks = [_Marked((span.start_char, span.end_char), span.label_ or None, span.kb_id_) for span in kept]
         known = set(found)
-        found += [mark for mark in marks if mark not in known]
+        found += [mark for mark in _whole(kept) if mark not in known]
     return found
+
+
+def _whole(spans: Sequence[Any]) -> list[_Marked]:
+    """The mentions of a group where the first span of each stands."""
+    mentions: dict[object, list[Any]] = {}
+    for number, span in enumerate(spans):
+        mentions.setdefault(span.id_ if span.id_.startswith(OF_ONE) else number, []).append(span)
+    return [
+        _Marked(tuple(sorted((s.start_char, s.end_char) for s in each)), each[0].label_ or None, each[0].kb_id_)
+        for each in mentions.values()
+    ]
 
 
 def write(
@@ -123,9 +145,9 @@ def write(
 ) -> None:
     """Write documents; all of them are held, as numbers of words.
 
-    All mentions are in the span group "mentions"; those that have a type and do not overlap are entities as well, of
-    two that do the longer one. Words end where mentions do. ``dropped`` counts sections, further spans of a mention,
-    and texts of mentions that are not those of their spans.
+    All mentions are in the span group "mentions", of a discontinuous one all spans (see ``OF_ONE``). The others that
+    have a type are entities as well, of two that overlap the longer one. Words end where spans do. ``dropped`` counts
+    sections, and texts of mentions that are not those of their spans.
 
     Raises:
         UsageError: ids that cannot stand in one ``kb_id_``, or the file cannot be written.
@@ -150,18 +172,21 @@ def _doc(document: Document, separators: Separators, dropped: Counter[str], toke
             ids = separators.join(mention.gold)
         except ValueError as error:
             raise cannot_hold(document, error) from error
-        own = own_text(mention, text, dropped)
-        count(dropped, "extra spans", len(mention.spans) - 1)
-        kept = text[mention.start : mention.end]
-        count(dropped, "mention texts", own == mention.text and len(mention.spans) == 1 and own != kept)
-        marked.append(_Marked((mention.start, mention.end), mention.type, ids))
-    words, spaces = _words(text, {mark.span[0] for mark in marked}, {mark.span[1] for mark in marked})
+        count(dropped, "mention texts", mention.text != joined(text, mention.spans))
+        marked.append(_Marked(mention.spans, mention.type, ids))
+    every = [span for mark in marked for span in mark.spans]
+    words, spaces = _words(text, {start for start, _ in every}, {end for _, end in every})
     doc = tokens.Doc(vocab, words=words, spaces=spaces)
     doc.user_data[_ID] = document.id
-    spans = [doc.char_span(*mark.span, label=mark.type or "", kb_id=mark.ids) for mark in marked]
+    spans = [span for number, mark in enumerate(marked) for span in _spans(doc, mark, number)]
     doc.spans[GROUP] = spans
-    doc.ents = import_module("spacy.util").filter_spans([span for span in spans if span.label])
+    doc.ents = import_module("spacy.util").filter_spans([span for span in spans if span.label and not span.id])
     return doc
+
+
+def _spans(doc: Any, mark: _Marked, number: int) -> list[Any]:  # noqa: ANN401
+    id = f"{OF_ONE}{number}" if len(mark.spans) > 1 else ""
+    return [doc.char_span(*span, label=mark.type or "", kb_id=mark.ids, span_id=id) for span in mark.spans]
 
 
 def _words(text: str, starts: set[int], ends: set[int]) -> tuple[list[str], list[bool]]:
