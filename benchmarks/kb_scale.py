@@ -52,13 +52,15 @@ def generate(folder: Path, size: float) -> dict[str, object]:
 
 def build(folder: Path, size: float) -> dict[str, object]:
     """The KB out of the made concepts."""
+    from synthetic_kb import shared
+
     from nomina.kb.build import BuildOptions, build
 
     start = time.perf_counter()
     kb = build(folder / "made.kb", _entities(size), BuildOptions("synthetic"))
-    counts = kb.manifest.counts
+    seconds, counts = _since(start), kb.manifest.counts
     figures = {"concepts": counts.concepts, "names": counts.names, "rows": counts.rows, "homonyms": counts.homonyms}
-    return {**figures, "seconds": _since(start), "file_mb": _megabytes(kb.path)}
+    return {**figures, "shared": round(shared(kb), 4), "seconds": seconds, "file_mb": _megabytes(kb.path)}
 
 
 def open_(folder: Path, size: float) -> dict[str, object]:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from nomina.kb.build import build
 from nomina.kb.catalogue import catalogue
 from nomina.text import normalise
+from nomina.types import Entity, Name
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -29,6 +31,12 @@ def words(script, make_kb):
     return script("synthetic_kb").words_of([make_kb({f"X:{i}": name for i, name in enumerate(names)})])
 
 
+@pytest.fixture
+def made_kb(tmp_path: Path):
+    names = (Name("heart"), Name("Heart"), Name("cor")), (Name("HEART"),), (Name("liver"),)
+    return build(tmp_path / "few.kb", [Entity(f"X:{i}", texts) for i, texts in enumerate(names)])
+
+
 def test_made_concepts_are_as_many_as_asked_for_with_as_many_names(script, words) -> None:
     made = list(script("synthetic_kb").entities(words, concepts=2_000, names=3_900, seed=3))
     assert (len(made), sum(len(entity.names) for entity in made)) == (2_000, 3_900)
@@ -40,6 +48,18 @@ def test_made_concepts_are_as_many_as_asked_for_with_as_many_names(script, words
     texts = [name.text for entity in made for name in entity.names]
     assert all(normalise(text) for text in texts)
     assert 5 <= sum(not text.isascii() for text in texts) <= 100
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_as_many_names_are_shared_as_said(script, words, tmp_path: Path, seed: int) -> None:
+    synthetic = script("synthetic_kb")
+    kb = build(tmp_path / "made.kb", synthetic.entities(words, concepts=4_000, names=8_000, seed=seed))
+    assert kb.manifest.counts.names >= 7_990
+    assert synthetic.shared(kb) == pytest.approx(synthetic.SHARED, rel=0.5)
+
+
+def test_the_share_of_shared_names_counts_those_of_several_concepts(script, made_kb) -> None:
+    assert script("synthetic_kb").shared(made_kb) == 3 / 5
 
 
 def test_the_same_seed_makes_the_same(script, words) -> None:
