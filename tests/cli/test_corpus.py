@@ -82,6 +82,29 @@ def test_options_of_the_corpus_and_of_its_training_data(nomina, tmp_path: Path) 
     assert (found["mentions"], found["seen"]["train_mentions"], found["seen"]["pairs"]) == (1, 2, 1)
 
 
+def test_a_corpus_without_a_document_is_said_to_be_none(nomina, tmp_path: Path) -> None:
+    code, out, err = nomina("describe", "a.pubtator", "--format", "brat", "--train", "a.pubtator")
+    assert (code, out.splitlines()[0].split()) == (0, ["documents", "0"])
+    assert err == "nomina: a.pubtator holds no document: is it of that format?\n" * 2
+
+
+def test_convert_writes_through_a_link(nomina, tmp_path: Path) -> None:
+    (tmp_path / "b").symlink_to("c")
+    (tmp_path / "c").write_text("old", encoding="utf-8")
+    assert nomina("convert", "a.pubtator", "-o", "b", "--to", "jsonl")[0] == 0
+    assert (tmp_path / "b").is_symlink()
+    assert len(list(read_corpus(tmp_path / "c", "jsonl"))) == 1
+
+
+def test_convert_that_fails_leaves_what_was_there(nomina, tmp_path: Path) -> None:
+    (tmp_path / "a.pubtator").write_text(CORPUS + "2|t|x\n2\t0\t9\tx\tDisease\tT:1\n", encoding="utf-8")
+    (tmp_path / "b").write_text("old", encoding="utf-8")
+    code, _, err = nomina("convert", "a.pubtator", "-o", "b", "--to", "jsonl")
+    assert (code, err) == (2, "nomina: a.pubtator:8: the span 0-9 ends behind the text (1 characters)\n")
+    assert (tmp_path / "b").read_text(encoding="utf-8") == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pubtator", "b"]
+
+
 def test_many_types_are_cut(nomina, tmp_path: Path) -> None:
     rows = "".join(f"1\t{i}\t{i + 1}\tx\tT{i}\tD1\n" for i in range(12))
     (tmp_path / "b").write_text(f"1|t|{'x' * 12}\n{rows}", encoding="utf-8")
@@ -136,6 +159,15 @@ def test_lenient_reports_and_goes_on(nomina, tmp_path: Path) -> None:
             ["convert", "a.pubtator", "-o", "b", "--to", "cometa"],
             "nomina reads cometa and does not write it; it writes: ",
         ),
+        (
+            ["convert", "a.pubtator", "-o", "-", "--to", "jsonl"],
+            "cannot write -: a corpus is written to a file or folder",
+        ),
+        (
+            ["convert", "a.pubtator", "-o", "/dev/null", "--to", "jsonl"],
+            "cannot write /dev/null: a corpus is written to",
+        ),
+        (["convert", "no", "-o", "a.pubtator", "--to", "jsonl"], "no: cannot be read (No such file or directory)"),
         (["convert", "a.pubtator", "-o", "no/b", "--to", "jsonl"], "cannot write no/b (No such file or directory)"),
         (["convert", "a.pubtator", "-o", "b"], "Missing option '--to' (see nomina corpus convert --help)"),
     ],

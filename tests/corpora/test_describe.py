@@ -103,18 +103,78 @@ def test_as_json_is_plain(make_kb) -> None:
     assert found["seen"]["groups"] == {"seen mention": 3}
 
 
-@given(st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=4, unique=True), max_size=6))
-def test_overlaps_are_those_of_every_pair(edges: list[list[int]]) -> None:
+EDGES = st.lists(st.integers(0, 12), min_size=2, max_size=4, unique=True)
+
+
+@given(st.lists(st.tuples(EDGES, st.sampled_from(["D1", "D2"])), max_size=6))
+def test_overlaps_are_those_that_the_generative_protocol_drops(marks: list[tuple[list[int], str]]) -> None:
     mentions = []
-    for i, cuts in enumerate(edges):
+    for cuts, gold in marks:
         cuts = sorted(cuts)[: len(cuts) // 2 * 2]
-        spans = tuple(zip(cuts[::2], cuts[1::2], strict=True))
-        mentions.append(Mention(spans, "x", None, ((str(i),),)))
+        mentions.append(Mention(tuple(zip(cuts[::2], cuts[1::2], strict=True)), "x", None, ((gold,),)))
     expected = set()
-    for one, other in combinations(range(len(mentions)), 2):
-        if any(a < d and c < b for a, b in mentions[one].spans for c, d in mentions[other].spans):
-            expected |= {one, other}
+    for one, other in combinations(mentions, 2):
+        alike = (one.spans, one.gold) == (other.spans, other.gold)
+        if not alike and any(a < d and c < b for a, b in one.spans for c, d in other.spans):
+            expected |= {id(one), id(other)}
     assert describe([Document("1", "x" * 13, tuple(mentions))]).overlapping == len(expected)
+
+
+def test_what_a_case_and_a_composite_make_of_counts() -> None:
+    mentions = (
+        Mention(((0, 4),), "Fits", None, (("D1",),)),
+        Mention(((5, 9),), "fits", None, (("D1",),)),
+        Mention(((5, 9),), "fits", None, (("D1",),)),
+        Mention(((10, 13),), "a|b", None, (("D2",),)),
+    )
+    found = describe([Document("1", "Fits fits a|b", mentions)])
+    assert (found.mentions, found.distinct_mentions, found.distinct_pairs, found.repeated_pairs) == (4, 2, 2, 2)
+    assert (found.composite, found.overlapping) == (1, 0)
+
+
+CDR, NCBI, PREPARED = "bc5cdr/raw/CDR_{}Set.PubTator.txt", "ncbi-disease/raw/NCBI{}set_corpus.txt", "{}/processed_{}"
+# File, documents and mentions with an id, as the README of the benchmarks has them; options of the reader.
+README = [
+    (NCBI.format("train"), 592, 5_145, {}),
+    (NCBI.format("develop"), 100, 787, {}),
+    (NCBI.format("test"), 100, 960, {}),
+    (PREPARED.format("ncbi-disease/biosyn", "train"), None, 5_134, {}),
+    (PREPARED.format("ncbi-disease/biosyn", "dev"), None, 787, {}),
+    (PREPARED.format("ncbi-disease/biosyn", "test"), None, 960, {}),
+    (CDR.format("Training"), 500, 9_309, {}),
+    (CDR.format("Development"), 500, 9_532, {}),
+    (CDR.format("Test"), 500, 9_718, {}),
+    (PREPARED.format("bc5cdr/biosyn-disease", "train"), None, 4_131, {}),
+    (PREPARED.format("bc5cdr/biosyn-disease", "dev"), None, 4_178, {}),
+    (PREPARED.format("bc5cdr/biosyn-disease", "test"), None, 4_287, {}),
+    ("bc5cdr/biosyn-chemical/data.json", None, 5_029, {"split": "dev"}),
+    ("bc5cdr/biosyn-chemical/data.json", None, 5_015, {"split": "test"}),
+    ("cometa/stratified_general/train.csv", None, 13_489, {}),
+    ("cometa/stratified_general/dev.csv", None, 2_176, {}),
+    ("cometa/stratified_general/test.csv", None, 4_350, {}),
+]
+
+
+@pytest.mark.slow
+@real
+@pytest.mark.parametrize(("file", "documents", "mentions", "options"), README)
+def test_counts_are_those_of_the_readme(
+    file: str, documents: int | None, mentions: int, options: dict[str, str]
+) -> None:
+    dropped: Counter[str] = Counter()
+    found = describe(read_corpus(BENCHMARKS / file, dropped=dropped, options=options), dropped=dropped)
+    assert documents in (None, found.documents)
+    # The one document of NCBI's training set that stands there twice is read once.
+    assert found.mentions + dropped["repeated mentions"] - found.nil - found.without_gold == mentions
+
+
+@pytest.mark.slow
+@real
+def test_mean_counts_of_the_folds_of_askapatient() -> None:
+    folder = BENCHMARKS / "askapatient"
+    for split, mean in (("train", 15_665), ("validation", 793), ("test", 866)):
+        counts = [describe(read_corpus(file)).mentions for file in sorted(folder.glob(f"*.{split}.txt"))]
+        assert (len(counts), round(sum(counts) / 10)) == (10, mean)
 
 
 @pytest.mark.slow

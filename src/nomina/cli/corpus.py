@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nomina.types import Document
 
 _FILE = click.Path(path_type=Path)
+_STDIO = Path("-")
 _SHOWN_FAULTS = 5
 _SHOWN_TYPES = 10
 _WIDTH = 30
@@ -59,7 +60,8 @@ def describe(
     learnt = None if train is None else _Reading(train, format, train_texts or texts, lenient)
     opened = None if kb is None else resolve_kb(kb)
     found = describe(given, opened, learnt, given.dropped)
-    _say_faults(given, *filter(None, [learnt]))
+    for reading in filter(None, (given, learnt)):
+        _say_faults(reading)
     if found.coverage and found.coverage.warning:
         click.echo(f"nomina: {found.coverage.warning}", err=True)
     if as_json:
@@ -90,16 +92,28 @@ def convert(
     from nomina.corpora import write_corpus
     from nomina.kb.options import parsed
 
-    if output.exists() and output.samefile(file):
-        raise UsageError(f"{output} is the corpus itself: choose another output")
+    _check_output(output, file)
     given = _Reading(file, format, texts, lenient)
     lost: Counter[str] = Counter()
-    write_corpus(given, output, to, dropped=lost, options=parsed(to_texts))
+    target = output.resolve() if output.is_symlink() else output  # the link stays, what it points to is written
+    write_corpus(given, target, to, dropped=lost, options=parsed(to_texts))
     _say_faults(given)
     for counts, what in ((given.dropped, "not read"), (lost, f"not kept by {to}")):
         if counts:
             click.echo(f"{what}: {_counted(counts)}", err=True)
     click.echo(f"{output}: {given.documents:,} documents, {given.mentions:,} mentions", err=True)
+
+
+def _check_output(output: Path, file: Path) -> None:
+    """Before the work: whether the output can be a file or folder of its own.
+
+    Raises:
+        UsageError: it is standard output, a device or pipe, or what is read.
+    """
+    if output == _STDIO or (output.exists() and not output.is_file() and not output.is_dir()):
+        raise UsageError(f"cannot write {output}: a corpus is written to a file or folder, name one with -o")
+    if output.exists() and file.exists() and output.samefile(file):
+        raise UsageError(f"{output} is the corpus itself: choose another output")
 
 
 class _Reading:
@@ -111,7 +125,7 @@ class _Reading:
 
         self.dropped: Counter[str] = Counter()
         self.faults = _Faults()
-        self.documents = self.mentions = 0
+        self.path, self.documents, self.mentions = path, 0, 0
         skip = self.faults.add if lenient else None
         self._found = read_corpus(path, format, skip=skip, dropped=self.dropped, options=parsed(texts))
 
@@ -135,12 +149,13 @@ class _Faults:
             self.first.append(fault)
 
 
-def _say_faults(*readings: _Reading) -> None:
-    for reading in readings:
-        for fault in reading.faults.first:
-            click.echo(f"nomina: {fault}", err=True)
-        if (more := reading.faults.count - len(reading.faults.first)) > 0:
-            click.echo(f"nomina: and {more:,} more faults", err=True)
+def _say_faults(reading: _Reading) -> None:
+    for fault in reading.faults.first:
+        click.echo(f"nomina: {fault}", err=True)
+    if (more := reading.faults.count - len(reading.faults.first)) > 0:
+        click.echo(f"nomina: and {more:,} more faults", err=True)
+    if not reading.documents:
+        click.echo(f"nomina: {reading.path} holds no document: is it of that format?", err=True)
 
 
 def _counted(counts: Counter[str] | dict[str, int]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from nomina.evaluation.ids import IdMap, is_nil
 from nomina.evaluation.match import Item, items_of
+from nomina.evaluation.metrics import pairs
 from nomina.evaluation.shape import Coverage
 from nomina.evaluation.strata import strata
 from nomina.kb.store import KnowledgeBase
@@ -40,16 +41,17 @@ class Description:
         documents: all, also without a mention.
         characters: of their texts.
         mentions: that somebody marked.
-        distinct_mentions: texts of mentions, as they are written.
-        distinct_pairs: such texts with their gold; ``repeated_pairs`` are the mentions beyond the first of a pair.
+        distinct_mentions: texts of mentions, without case.
+        distinct_pairs: such texts with their gold, as an evaluation counts them; ``repeated_pairs`` are the mentions
+            beyond the first of a pair.
         repeated_pairs: see there.
         types: mentions by type; "" where there is none.
         ids: distinct ids of gold, but for those that say that no concept fits.
         without_gold: mentions of which nobody said what they mean.
         nil: mentions of which gold says that no concept fits.
-        composite: mentions that need several concepts.
+        composite: mentions that need several concepts, or have a text of several (``a|b``).
         discontinuous: mentions of several spans.
-        overlapping: mentions that share a character with another one.
+        overlapping: mentions that share a character with another one; the same place with the same gold is none.
         ids_in_kb: how many of ``ids`` the KB has; None without a KB.
         coverage: parts of gold that the KB has, by the rule that finds them; None without a KB or gold.
         seen: None without training data.
@@ -102,33 +104,37 @@ def describe(
         counts["characters"] += len(document.text)
         counts["overlapping"] += _overlapping(found)
         items += found
+    learnt = None if train is None else [item for each in train for item in items_of([each], ids)]
+    groups = Counter({(each.group, each.name): int(each.mask.sum()) for each in strata(items, None, learnt)})
     mentions = [item.mention for item in items]
-    pairs = {(mention.text, mention.gold) for mention in mentions}
+    distinct_pairs = len(set(pairs(items).tolist()))
     known = {id for mention in mentions for part in mention.gold for id in part if not is_nil(id)}
     return Description(
         documents=counts["documents"],
         characters=counts["characters"],
         mentions=len(items),
-        distinct_mentions=len({mention.text for mention in mentions}),
-        distinct_pairs=len(pairs),
-        repeated_pairs=len(items) - len(pairs),
+        distinct_mentions=len({mention.text.casefold() for mention in mentions}),
+        distinct_pairs=distinct_pairs,
+        repeated_pairs=len(items) - distinct_pairs,
         types=dict(Counter(mention.type or "" for mention in mentions).most_common()),
         ids=len(known),
         without_gold=sum(not mention.gold for mention in mentions),
         nil=sum(bool(item.mention.gold) and not item.gold for item in items),
-        composite=sum(len(item.gold) > 1 for item in items),
-        discontinuous=sum(len(mention.spans) > 1 for mention in mentions),
+        composite=groups["form", "composite"],
+        discontinuous=groups["form", "discontinuous"],
         overlapping=counts["overlapping"],
         ids_in_kb=None if kb is None else sum(id in ids for id in known),
         coverage=ids.coverage(mention.gold for mention in mentions),
-        seen=None if train is None else _seen(items, [i for each in train for i in items_of([each], ids)]),
+        seen=None if learnt is None else _seen(items, learnt, groups),
         dropped=dict((dropped or Counter[str]()).most_common()),
     )
 
 
 def _overlapping(items: list[Item]) -> int:
-    """How many items share a character with another one of the same document."""
-    spans = sorted((start, end, i) for i, item in enumerate(items) for start, end in item.mention.spans)
+    """How many items share a character with another one of the same document, unless place and gold are the same."""
+    counts = Counter((item.mention.spans, item.mention.gold) for item in items)
+    numbers = list(counts.values())
+    spans = sorted((start, end, i) for i, (places, _) in enumerate(counts) for start, end in places)
     found: set[int] = set()
     reach, holder = -1, -1
     for start, end, i in spans:
@@ -136,12 +142,11 @@ def _overlapping(items: list[Item]) -> int:
             found |= {i, holder}
         if end > reach:
             reach, holder = end, i
-    return len(found)
+    return sum(numbers[i] for i in found)
 
 
-def _seen(items: list[Item], train: list[Item]) -> Seen:
+def _seen(items: list[Item], train: list[Item], groups: Counter[tuple[str, str]]) -> Seen:
     known = {(normalise(item.mention.text), item.gold) for item in train}
     named = [item for item in items if item.gold]
-    groups = {stratum.name: int(stratum.mask.sum()) for stratum in strata(items, None, train) if stratum.group == _SEEN}
-    pairs = sum((normalise(item.mention.text), item.gold) in known for item in named)
-    return Seen(len(train), len(named), groups, pairs)
+    same = sum((normalise(item.mention.text), item.gold) in known for item in named)
+    return Seen(len(train), len(named), {name: n for (group, name), n in groups.items() if group == _SEEN}, same)
