@@ -39,7 +39,7 @@ TARGETS = {
     "table.file_mb": 200,
     "mesh.seconds": 120,
 }
-"""What issue 2 asks of the full size; all but the names a second are upper bounds."""
+"""What is asked of the full size, and of no other; all but the names a second are upper bounds."""
 _ASKED = 5_000
 _REPEAT = 5
 
@@ -236,6 +236,9 @@ STEPS: dict[str, Callable[[Path, float], dict[str, object]]] = {
     "hpo_pronto": hpo_pronto,
 }
 
+NEEDS = {**dict.fromkeys(("open", "look", "stream", "table", "add"), "build"), "hpo_nomina_later": "hpo_nomina"}
+"""Steps that work on the KB of another, which is gone after a run."""
+
 
 def _entities(size: float) -> Iterable:
     from synthetic_kb import CONCEPTS, NAMES, WORDS_OF, entities, words_of
@@ -321,8 +324,14 @@ def main() -> None:
     if options.step:
         print(json.dumps(STEPS[options.step](options.folder, options.size)))
         return
+    for step in options.only or ():
+        if NEEDS.get(step, step) not in options.only:
+            parser.error(f"--only {step} needs --only {NEEDS[step]} too")
+    if options.folder and not options.folder.is_dir():
+        parser.error(f"there is no folder {options.folder}")
     name = "kb_scale.json" if options.size == 1 else f"kb_scale_{options.size:g}.json"
-    before = json.loads((RESULTS / name).read_text("utf-8"))["figures"] if options.only else {}
+    kept = options.only and (RESULTS / name).is_file()
+    before = json.loads((RESULTS / name).read_text("utf-8"))["figures"] if kept else {}
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         figures = {step: before[step] for step in STEPS if step in before}
         for step in options.only or STEPS:
@@ -334,7 +343,7 @@ def main() -> None:
         "versions": versions,
         "commit": commit(),
         "size": options.size,
-        "targets": verdicts(figures),
+        "targets": verdicts(figures) if options.size == 1 else {},
         "figures": {step: figures[step] for step in STEPS if step in figures},
     }
     text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"

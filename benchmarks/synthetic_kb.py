@@ -3,8 +3,8 @@
 Concepts and names are as many as in the KB of MedMentions ST21pv in the ANGEL paper, table A (3,092,324 identifiers,
 6,051,091 names). How long names are the table does not say: here they have the numbers of words, and the words in the
 places of them, of the terminologies they are made of. Nor does it say how many names are shared: ``SHARED`` of them
-are, at any size, as what happens to be made twice is made anew (measured: 1.95% at size 0.05, 1.97% at 0.2). Every concept has a type
-and most a parent, some have a definition and an xref.
+are, at any size, as what happens to be made twice is made anew (measured: 1.95% at size 0.05, 1.97% at 0.2). Every
+concept has a type and most a parent, some have a definition and an xref.
 
 ``python benchmarks/synthetic_kb.py -o made.kb [--size 0.01]`` builds one.
 """

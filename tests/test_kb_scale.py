@@ -87,6 +87,29 @@ def test_targets_are_bounds_of_the_measured_figures(script) -> None:
     assert missed == ["build.seconds", "stream.names_per_second"]
 
 
+def test_some_steps_on_a_fresh_checkout(script, monkeypatch, tmp_path: Path, capsys) -> None:
+    scale = script("kb_scale")
+    monkeypatch.setattr(scale, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(scale, "run", lambda step, folder, size: {"seconds": 1.0, "peak_mb": 1.0, "file_mb": 1.0})
+
+    def report(*arguments: str) -> dict:
+        monkeypatch.setattr("sys.argv", ["kb_scale.py", *arguments])
+        scale.main()
+        return json.loads(capsys.readouterr().out)
+
+    assert list(report("--size", "0.05", "--only", "build")["figures"]) == ["build"]
+    small = report("--size", "0.05", "--only", "generate")
+    assert (list(small["figures"]), small["targets"]) == (["generate", "build"], {})
+    assert set(report("--only", "build")["targets"]) == {"build.seconds", "build.peak_mb", "build.file_mb"}
+    for arguments, why in (
+        (["--folder", str(tmp_path / "no")], "there is no folder"),
+        (["--only", "open"], "--only open needs --only build too"),
+    ):
+        with pytest.raises(SystemExit):
+            report(*arguments)
+        assert why in capsys.readouterr().err
+
+
 def test_the_counts_of_all_open_terminologies_are_recorded_and_as_expected(script) -> None:
     counts = script("kb_counts")
     recorded = json.loads(counts.RESULT.read_text(encoding="utf-8"))["kbs"]
