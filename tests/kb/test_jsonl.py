@@ -73,3 +73,14 @@ def test_name_and_synonyms_as_in_a_table(tmp_path):
     first, second = jsonl.read(path)
     assert (first.name, [name.text for name in first.names]) == ("foo", ["foo", "bar"])
     assert second.name == "baz"
+
+
+def test_what_is_nested_too_deep_is_a_fault_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    deep = "[" * 100_000 + "]" * 100_000
+    path.write_text('{"id": "X:1", "names": ["a"]}\n{"id": "X:2", "names": ' + deep + "}\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"a.jsonl:2: nested too deep"):
+        list(jsonl.read(path))
+    faults: list[FormatError] = []
+    assert [record.id for record in jsonl.read(path, skip=faults.append)] == ["X:1"]
+    assert [fault.line for fault in faults] == [2]

@@ -57,6 +57,8 @@ def _record(line: str) -> Entity | Retired:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON ({error.msg} in column {error.colno})") from error
+    except RecursionError as error:
+        raise ValueError("nested too deep for a concept") from error
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, found {line.strip()[:40]!r}")
     _take_columns(value)
