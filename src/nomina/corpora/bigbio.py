@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from nomina.corpora.bioc_layout import Annotation, Block, Layout, chosen, spans_of
-from nomina.corpora.common import Separators, cannot_hold, count, own_text, text_at
+from nomina.corpora.common import SHOWN, Separators, cannot_hold, count, own_text, text_at
 from nomina.enumerations import joined
 from nomina.errors import FormatError, UsageError
 from nomina.files import Skip, report
@@ -21,6 +21,7 @@ from nomina.types import Document, Mention, Section
 
 PARTS, ALTERNATIVES = "parts", "alternatives"
 _KNOWN = frozenset("id document_id passages entities events coreferences relations".split())
+_SHOWN_PLACES = 5
 _LOOSE = {"extra": "ignore"}
 
 
@@ -128,7 +129,8 @@ class Builder:
             return
         spans = spans_of(annotation, -1, layout)
         if spans is None:
-            raise ValueError(f"the entity {annotation.text!r} at {list(entity.offsets)} is not in the text")
+            places = ";".join(f"{start}-{end}" for start, end in entity.offsets[:_SHOWN_PLACES])
+            raise ValueError(f"the entity {(annotation.text or '')[:SHOWN]!r} at {places} is not in the text")
         text = text_at(spans, layout.text, annotation.text or joined(layout.text, spans))
         yield Mention(spans, text, entity.type or None, self._gold(entity.normalized))
 

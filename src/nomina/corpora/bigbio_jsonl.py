@@ -62,7 +62,7 @@ def read(
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            report(FormatError(path, number, f"not JSON ({error})"), skip)
+            report(FormatError(path, number, f"is not JSON ({error})"), skip)
             continue
         document = builder.document(value, number)
         if document and seen.is_new(document, number):

@@ -12,7 +12,7 @@ from typing import Any
 
 from nomina.corpora.bigbio import PARTS as EACH
 from nomina.corpora.bigbio import Builder, concepts, record_of
-from nomina.corpora.common import PARTS, Seen, Separators, writing
+from nomina.corpora.common import PARTS, SHOWN, Seen, Separators, writing
 from nomina.errors import FormatError, MissingExtra
 from nomina.files import Skip, atomic, open_bytes
 from nomina.types import Document
@@ -73,8 +73,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
-    except (arrow.ArrowException, OSError) as error:
-        raise FormatError(path, None, f"is no whole Parquet file ({' '.join(str(error).split())})") from error
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        why = " ".join(str(error).split())[:SHOWN]
+        raise FormatError(path, None, f"is no whole Parquet file ({why})") from error
 
 
 def _starts(path: Path) -> bool:

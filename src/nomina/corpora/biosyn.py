@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nomina.corpora.common import PARTS, Gold, Seen, Separators, count
+from nomina.corpora.common import PARTS, SHOWN, Gold, Seen, Separators, count
 from nomina.errors import FormatError
 from nomina.files import Skip, lines, report
 from nomina.packed import bare_name, members
@@ -105,7 +105,7 @@ def _row(line: str) -> _Row:
     """
     fields = [field.strip() for field in line.split(_BARS)]
     if len(fields) != 5 or not _OFFSETS.fullmatch(fields[1]):
-        raise ValueError(f"expected 'document||start|end||type||mention||ids', found {line[:60]!r}")
+        raise ValueError(f"expected 'document||start|end||type||mention||ids', found {line[:SHOWN]!r}")
     id, _, type, mention, ids = fields
     if not id:
         raise ValueError("the document has no id")
@@ -120,7 +120,7 @@ def check_parts(mention: str) -> None:
         ValueError: there is not.
     """
     if not all(part.strip() for part in mention.split(_BAR)):
-        raise ValueError(f"the mention {mention!r} is empty, or a part of it is")
+        raise ValueError(f"the mention {mention[:SHOWN]!r} is empty, or a part of it is")
 
 
 def _document(id: str, rows: list[_Row], separators: Separators, dropped: Counter[str]) -> Document:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nomina.corpora.common import Seen, count
+from nomina.corpora.common import SHOWN, Seen, count
 from nomina.errors import FormatError, UsageError
 from nomina.files import Skip, open_bytes, report
 from nomina.types import Document, Mention
@@ -77,7 +77,7 @@ def rows(path: Path, skip: Skip | None = None) -> Iterator[tuple[int, dict[str, 
             header = next(table, [])
             needed = {"ID", "Term", "Example", "Subreddit", *(f"{level.capitalize()} SNOMED ID" for level in _LEVELS)}
             if missing := sorted(needed - set(header)):
-                raise FormatError(path, 1, f"has no column {missing[0]!r}; it has: {', '.join(header)}")
+                raise FormatError(path, 1, f"has no column {missing[0]!r}; it has: {', '.join(header)[:SHOWN]}")
             for cells in table:
                 if len(cells) == len(header):
                     yield table.line_num, dict(zip(header, cells, strict=True))
