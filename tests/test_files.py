@@ -27,6 +27,31 @@ def test_atomic_replaces_whole_and_leaves_nothing_beside(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_a_folder_beside_goes_with_its_block(tmp_path: Path) -> None:
+    target = tmp_path / "a[1]"
+    with files.folder_beside(target) as folder, files.folder_beside(target) as other:
+        assert folder.parent == other.parent == tmp_path
+        assert folder.is_dir()
+        (folder / "part").write_text("x", encoding="utf-8")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileNotFoundError), files.folder_beside(tmp_path / "no" / "a"):
+        pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks")
+def test_a_folder_beside_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -> None:
+    target, neighbour = tmp_path / "a", tmp_path / ".b.12345678.parts"
+    neighbour.mkdir()
+    code = "import os, sys; from nomina.files import folder_beside\n"
+    code += "with folder_beside(sys.argv[1]) as folder:\n (folder / 'part').touch(); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", code, target], check=False)
+    (left,) = (path for path in tmp_path.iterdir() if path != neighbour)
+    assert sorted(path.name for path in left.iterdir()) == ["held", "part"]
+    with files.folder_beside(target) as folder:
+        assert sorted(tmp_path.iterdir()) == sorted([folder, neighbour])
+    assert list(tmp_path.iterdir()) == [neighbour]
+
+
 def _write_half(path: Path, error: type[BaseException]) -> None:
     path.write_text("half", encoding="utf-8")
     raise error

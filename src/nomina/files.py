@@ -110,6 +110,44 @@ def _remove_stale(target: Path) -> None:
                 os.close(descriptor)
 
 
+@contextlib.contextmanager
+def folder_beside(path: str | Path) -> Iterator[Path]:
+    """An empty folder beside ``path`` for what is made on the way to it.
+
+    It goes when the block ends; what a killed process left behind is removed here the next time, as by ``atomic``.
+
+    Raises:
+        OSError: there is no folder around ``path``, or it cannot be written to.
+    """
+    from shutil import rmtree
+    from tempfile import TemporaryDirectory
+
+    target = Path(path).absolute()
+    pattern = re.compile(re.escape(f".{target.name}.") + r"\w{8}\.parts")
+    for old in [found for found in target.parent.iterdir() if pattern.fullmatch(found.name)]:
+        with contextlib.suppress(OSError), _held(old / _HELD, os.O_RDWR) as free:
+            if free:
+                rmtree(old, ignore_errors=True)
+    with (
+        TemporaryDirectory(prefix=f".{target.name}.", suffix=".parts", dir=target.parent) as folder,
+        _held(Path(folder, _HELD), os.O_RDWR | os.O_CREAT),
+    ):
+        yield Path(folder)
+
+
+_HELD = "held"
+
+
+@contextlib.contextmanager
+def _held(path: Path, how: int) -> Iterator[bool]:
+    """Hold a lock on a file, where no other process does; whether it is held."""
+    descriptor = os.open(path, how)
+    try:
+        yield _try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _sync_folder(folder: Path) -> None:
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

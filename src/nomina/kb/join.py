@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from nomina.errors import KnowledgeBaseError, UsageError
+from nomina.files import folder_beside
 from nomina.kb.links import By, Links, links
 from nomina.kb.schema import unpack
 from nomina.kb.stage import Progress
@@ -81,7 +81,7 @@ def merge(
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise KnowledgeBaseError(f"cannot write {path}: there is no folder {folder}")
-    with TemporaryDirectory(prefix=".nomina-merge-", dir=folder) as scratch:
+    with folder_beside(path) as scratch:
         for i, source in enumerate(others):
             place = Path(path) if i == last else Path(scratch, f"{i}.kb")
             with links(target, source, by) as found:
