@@ -87,6 +87,21 @@ def test_what_has_no_place_is_counted(read) -> None:
     assert dropped == {"entities without a place": 1, "events": 1, "relations": 2, "further fields": 1}
 
 
+def test_lists_and_ids_may_be_null(read) -> None:
+    mark = {"id": "3", "type": None, "text": ["fits"], "offsets": [[31, 35]], "normalized": None}
+    nothing = dict.fromkeys(("id", "entities", "events", "coreferences", "relations"))
+    found, dropped = read(record(entities=[mark]), record(document_id="78", **nothing))
+    assert [(d.id, d.mentions) for d in found] == [("77", (Mention(((31, 35),), "fits"),)), ("78", ())]
+    assert not dropped
+
+
+@pytest.mark.parametrize("line", ["[1]", "1", "null"])
+def test_a_line_without_fields(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a").write_text(f"{json.dumps(record())}\n{line}\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"a:2: is no record of BigBIO's KB schema: it has no fields$"):
+        list(read_corpus(tmp_path / "a"))
+
+
 def test_a_passage_in_pieces_is_one_section(read) -> None:
     passage = {"id": "1", "type": "abstract", "text": ["One.", "Two."], "offsets": [[0, 4], [5, 9]]}
     (document,), _ = read(record(passages=[passage], entities=[]))

@@ -40,7 +40,7 @@ class _Piece:
     text: tuple[str, ...]
     offsets: tuple[tuple[int, int], ...]
     type: str | None = None
-    normalized: tuple[_Normalized, ...] = ()
+    normalized: tuple[_Normalized, ...] | None = None
 
     __pydantic_config__: ClassVar[dict[str, str]] = _LOOSE
 
@@ -48,8 +48,8 @@ class _Piece:
 @dataclass(frozen=True, slots=True)
 class _Record:
     passages: tuple[_Piece, ...]
-    entities: tuple[_Piece, ...] = ()
-    id: str = ""
+    entities: tuple[_Piece, ...] | None = None
+    id: str | None = None
     document_id: str | None = None
     events: tuple[Any, ...] | None = None
     coreferences: tuple[Any, ...] | None = None
@@ -109,11 +109,12 @@ class Builder:
         for what in ("events", "coreferences", "relations"):
             count(self._dropped, what, len(getattr(record, what) or ()))
         blocks = [Block(start, text, []) for piece in record.passages for start, text in _placed(piece)]
-        entities = [self._annotation(entity) for entity in record.entities]
+        marked = record.entities or ()
+        entities = [self._annotation(entity) for entity in marked]
         layout = chosen(blocks, entities, self._dropped)
         sections = list(_sections(record, blocks, layout))
         mentions: list[Mention] = []
-        for entity, annotation in zip(record.entities, entities, strict=True):
+        for entity, annotation in zip(marked, entities, strict=True):
             try:
                 mentions += self._mentions(entity, annotation, layout)
             except ValueError as error:
@@ -132,7 +133,7 @@ class Builder:
             places = ";".join(f"{start}-{end}" for start, end in entity.offsets[:_SHOWN_PLACES])
             raise ValueError(f"the entity {(annotation.text or '')[:SHOWN]!r} at {places} is not in the text")
         text = text_at(spans, layout.text, annotation.text or joined(layout.text, spans))
-        yield Mention(spans, text, entity.type or None, self._gold(entity.normalized))
+        yield Mention(spans, text, entity.type or None, self._gold(entity.normalized or ()))
 
     def _gold(self, normalized: tuple[_Normalized, ...]) -> tuple[tuple[str, ...], ...]:
         parts: list[tuple[str, ...]] = []
@@ -158,8 +159,8 @@ def _checker() -> Callable[[object], _Record]:
             return adapter.validate_python(value)
         except ValidationError as error:
             first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            raise ValueError(f"is no record of BigBIO's KB schema: {place}: {first['msg']}") from error
+            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first["loc"] else "it has no fields"
+            raise ValueError(f"is no record of BigBIO's KB schema: {why}") from error
 
     return checked
 
