@@ -80,6 +80,8 @@ def work(arguments: argparse.Namespace, runs: Sequence[Run], until: float) -> li
                 say(f"a run failed: {type(error).__name__}: {error}")
                 continue
             say(summary(records[-1]))
+            with (arguments.out / "runs.jsonl").open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(records[-1]) + "\n")
         pool.terminate()
     return records
 
