@@ -27,6 +27,22 @@ def test_atomic_replaces_whole_and_leaves_nothing_beside(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
+@pytest.mark.parametrize("there", [True, False])
+def test_atomic_writes_to_where_a_link_leads(tmp_path: Path, there: bool) -> None:
+    link, folder = tmp_path / "link", tmp_path / "folder"
+    folder.mkdir()
+    link.symlink_to(Path("folder", "a"))
+    if there:
+        (folder / "a").write_text("old", encoding="utf-8")
+    with files.atomic(link) as temporary:
+        assert temporary.parent == folder
+        temporary.write_text("new", encoding="utf-8")
+    assert link.is_symlink()
+    assert (folder / "a").read_text(encoding="utf-8") == "new"
+    assert sorted(tmp_path.rglob("*")) == [folder, folder / "a", link]
+
+
 def test_a_folder_beside_goes_with_its_block(tmp_path: Path) -> None:
     target = tmp_path / "a[1]"
     with files.folder_beside(target) as folder, files.folder_beside(target) as other:

@@ -62,12 +62,13 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
     A file that is replaced leaves its permissions to the new one, which only its owner may open until then. If the
     block raises, ``path`` stays as it was and the temporary file goes. What a killed process left behind is removed
-    here the next time. Two writers at once each have their own temporary file; the last to finish stays.
+    here the next time. Two writers at once each have their own temporary file; the last to finish stays. Where ``path``
+    is a link, what it leads to is replaced.
 
     Raises:
         OSError: the folder is missing or cannot be written to.
     """
-    target = Path(path).absolute()
+    target = Path(os.path.realpath(path))
     _remove_stale(target)
     mode = target.stat().st_mode & 0o777 if target.exists() else None
     temporary, descriptor = _claim(target, 0o666 if mode is None else 0o600)
