@@ -122,9 +122,11 @@ def _check_corpus(
             )
     elif foreign:
         first = _where(found[elsewhere[0]][0])
+        here = any(document in documents for document, _ in elsewhere)
+        advice = "; if mentions were found in raw text, use --end-to-end" if here else ""
         raise UsageError(
             f"{name} is for another corpus: {foreign:,} of {total:,} mentions are not in the gold file, the first is"
-            f" {first}; if mentions were found in raw text, use --end-to-end"
+            f" {first}{advice}"
         )
 
 
