@@ -107,7 +107,7 @@ def test_predictions_of_another_corpus_are_refused_with_their_number():
 
 def test_predictions_of_other_documents_are_not_advised_to_be_from_raw_text():
     a = mention(0, "a", "A")
-    with pytest.raises(UsageError, match="the first is document '9', mention 0-1$"):
+    with pytest.raises(UsageError, match=r"the first is document '9', mention 0-1$"):
         paired([document("1", a)], [predicted("9", a, "A")])
 
 
