@@ -59,6 +59,47 @@ def test_languages(tmp_path: Path) -> None:
     ]
 
 
+RELATIVE = """
+<owl:Class rdf:ID="Heart"><rdfs:label>heart</rdfs:label>
+  <rdfs:subClassOf rdf:resource="#Organ"/>
+  <rdfs:subClassOf><owl:Class rdf:about="Part_1"/></rdfs:subClassOf>
+  <oboInOwl:hasExactSynonym>COR</oboInOwl:hasExactSynonym>
+</owl:Class>
+<owl:Axiom><owl:annotatedSource rdf:resource="#Heart"/>
+  <owl:annotatedProperty rdf:resource="http://www.geneontology.org/formats/oboInOwl#hasExactSynonym"/>
+  <owl:annotatedTarget>COR</owl:annotatedTarget>
+  <oboInOwl:hasSynonymType rdf:resource="http://purl.obolibrary.org/obo/hp#abbreviation"/></owl:Axiom>
+<owl:Class rdf:about="#Organ"><rdfs:label>organ</rdfs:label></owl:Class>
+"""
+
+
+def test_relative_iris_are_completed_by_the_base(tmp_path: Path) -> None:
+    path = tmp_path / "a.owl"
+    header = HEADER.replace("<rdf:RDF ", '<rdf:RDF xml:base="http://example.org/onto" ')
+    path.write_text(f"{header}{RELATIVE}</rdf:RDF>", encoding="utf-8")
+    assert list(owl.read(path)) == [
+        Entity(
+            "http://example.org/onto#Heart",
+            (Name("heart", kind="preferred"), Name("COR", kind="abbreviation")),
+            parents=("http://example.org/onto#Organ", "Part:1"),
+        ),
+        Entity("http://example.org/onto#Organ", (Name("organ", kind="preferred"),)),
+    ]
+
+
+def test_relative_iris_without_a_base_are_faults(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"a.owl:5: the IRI '#Heart' is relative, and the file has no xml:base"):
+        read(tmp_path, RELATIVE)
+    faults: list[FormatError] = []
+    parent = (
+        '<owl:Class rdf:about="http://purl.obolibrary.org/obo/X_1"><rdfs:subClassOf rdf:resource="#Organ"/></owl:Class>'
+    )
+    path = tmp_path / "b.owl"
+    path.write_text(f"{HEADER}{RELATIVE}{parent}</rdf:RDF>", encoding="utf-8")
+    assert list(owl.read(path, skip=faults.append)) == []
+    assert [fault.line for fault in faults] == [5, 14, 15]
+
+
 def test_other_ways_to_say_it(tmp_path: Path) -> None:
     text = """
     <owl:Class rdf:about="http://www.ebi.ac.uk/efo/EFO_0000001"><oboInOwl:id>EFO:1</oboInOwl:id>

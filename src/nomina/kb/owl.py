@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urljoin
 from xml.etree.ElementTree import Element
 
 from nomina.errors import FormatError
@@ -26,6 +27,8 @@ _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _RDFS = "{http://www.w3.org/2000/01/rdf-schema#}"
 _OIO = "{http://www.geneontology.org/formats/oboInOwl#}"
 _OBO = "{http://purl.obolibrary.org/obo/}"
+_BASE = re.compile(r"<(?:[\w.-]+:)?RDF\b[^>]*?\sxml:base\s*=\s*[\"']([^\"']*)[\"']")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _THING = "http://www.w3.org/2002/07/owl#Thing"
 
@@ -56,11 +59,12 @@ def read(path: Path, *, skip: Skip | None = None) -> Iterator[Entity | Retired]:
     """The named classes in order; deprecated ones as ``Retired``. Imports are not followed.
 
     Labels and synonyms in other languages than English are left out, unless a class has no other label. A class that
-    is described in several places comes several times, to be joined when the KB is built.
+    is described in several places comes several times, to be joined when the KB is built. A relative IRI (``#Heart``,
+    ``rdf:ID="Heart"``) is completed by the ``xml:base`` of the file.
 
     Raises:
-        FormatError: not well-formed, cut off, or with a DTD of its own (also in a lenient reading); an empty synonym
-            (strict reading only; ``skip`` is told otherwise, the class left out).
+        FormatError: not well-formed, cut off, or with a DTD of its own (also in a lenient reading); an empty synonym, a
+            relative IRI without ``xml:base`` (strict reading only; ``skip`` is told otherwise, the class left out).
     """
     context = _context(path)
     for element in elements(path, _CLASSES, skip):
@@ -83,14 +87,31 @@ def describe(path: Path) -> SourceInfo:
 
 @dataclass(slots=True)
 class _Context:
-    """What a class does not say itself: the types of synonyms by IRI, scope and text, and the default namespace."""
+    """What a class does not say: base of relative IRIs, types of synonyms by IRI, scope and text, default namespace."""
 
+    base: str
     kinds: dict[tuple[str, Scope, str], str] = field(default_factory=dict)
     namespace: str | None = None
 
+    def full(self, iri: str) -> str:
+        """An IRI completed by the base; as it is where there is none."""
+        return iri if not (iri and self.base) or _SCHEME.match(iri) else urljoin(self.base, iri)
+
+    def id(self, iri: str) -> str:
+        """The short id of an IRI.
+
+        Raises:
+            ValueError: it is relative, to nobody knows what.
+        """
+        full = self.full(iri)
+        if not _SCHEME.match(full):
+            raise ValueError(f"the IRI {iri!r} is relative, and the file has no xml:base to complete it")
+        return short_id(full)
+
 
 def _context(path: Path) -> _Context:
-    context = _Context()
+    base = _BASE.search(head(path).decode("utf-8", errors="replace"))
+    context = _Context(base[1] if base else "")
     for element in elements(path, (f"{_OWL}Axiom", f"{_OWL}Ontology"), _reported_later):
         if element.tag == f"{_OWL}Ontology":
             for tag in ("default-namespace", "hasDefaultNamespace"):
@@ -99,7 +120,7 @@ def _context(path: Path) -> _Context:
         scope = _PROPERTIES.get(_resource(element.find(f"{_OWL}annotatedProperty")))
         kind = _resource(element.find(f"{_OIO}hasSynonymType"))
         if scope and kind:
-            source = _resource(element.find(f"{_OWL}annotatedSource"))
+            source = context.full(_resource(element.find(f"{_OWL}annotatedSource")))
             short = short_id(kind) if short_id(kind) != kind else fragment(kind)
             context.kinds[source, scope, _text(element.find(f"{_OWL}annotatedTarget"))] = KINDS.get(short, short)
     return context
@@ -110,17 +131,23 @@ def _reported_later(error: FormatError) -> None:
 
 
 def _is_named_class(element: Element) -> bool:
-    if f"{_RDF}about" not in element.attrib:
+    if not _iri(element):
         return False
     types = [_resource(type) for type in element.iterfind(f"{_RDF}type")]
     return element.tag == f"{_OWL}Class" or f"{_OWL[1:-1]}Class" in types
 
 
+def _iri(element: Element) -> str:
+    """The IRI that a class is given, which may be relative; empty where it has none."""
+    name = element.get(f"{_RDF}ID")
+    return element.get(f"{_RDF}about", "") if name is None else f"#{name}"
+
+
 def _record(element: Element, context: _Context) -> Entity | Retired:
-    iri = element.attrib[f"{_RDF}about"]
-    id = _text(element.find(f"{_OIO}id")) or short_id(iri)
+    iri = context.full(_iri(element))
+    id = _text(element.find(f"{_OIO}id")) or context.id(iri)
     if _text(element.find(f"{_OWL}deprecated")) == "true":
-        return Retired(id, _ids(element, f"{_OBO}IAO_0100001"))
+        return Retired(id, _ids(element, f"{_OBO}IAO_0100001", context))
     label = _label(element)
     namespace = _text(element.find(f"{_OIO}hasOBONamespace")) or context.namespace
     return Entity(
@@ -128,9 +155,9 @@ def _record(element: Element, context: _Context) -> Entity | Retired:
         ((Name(label, kind=PREFERRED),) if label else ()) + tuple(_synonyms(element, iri, context)),
         _text(element.find(f"{_OBO}IAO_0000115")) or None,
         (namespace,) if namespace else (),
-        tuple(parent for parent in _ids(element, f"{_RDFS}subClassOf") if parent != _THING),
+        tuple(parent for parent in _ids(element, f"{_RDFS}subClassOf", context) if parent != _THING),
         tuple(filter(None, (_text(xref) or _resource(xref) for xref in element.iterfind(f"{_OIO}hasDbXref")))),
-        _ids(element, f"{_OIO}hasAlternativeId"),
+        _ids(element, f"{_OIO}hasAlternativeId", context),
     )
 
 
@@ -152,14 +179,16 @@ def _is_english(element: Element) -> bool:
     return element.get(_LANGUAGE, "en").partition("-")[0].casefold() == "en"
 
 
-def _ids(element: Element, tag: str) -> tuple[str, ...]:
+def _ids(element: Element, tag: str, context: _Context) -> tuple[str, ...]:
     """The ids that are said with a tag: as a resource, as a text, or as a class inside."""
     found: dict[str, None] = {}
     for child in element.iterfind(tag):
-        named = child.find(f"{_OWL}Class[@{_RDF}about]")
-        iri = _resource(child) or _text(child) or (named.attrib[f"{_RDF}about"] if named is not None else "")
+        named = child.find(f"{_OWL}Class")
+        iri = _resource(child) or (_iri(named) if named is not None else "")
         if iri:
-            found[short_id(iri)] = None
+            found[context.id(iri)] = None
+        elif text := _text(child):
+            found[short_id(text)] = None
     return tuple(found)
 
 
