@@ -196,6 +196,17 @@ def test_golden_file(tmp_path: Path) -> None:
         write_corpus([document], tmp_path / "b", "bigbio_jsonl")
 
 
+def test_sections_that_overlap_are_counted_and_gaps_between_others_kept(tmp_path: Path) -> None:
+    nested = Document("1", "One. Two.", (), (Section(0, 9, "all"), Section(5, 9, "end")))
+    gap = Document("2", "One. and Two.", (), (Section(0, 4, "first"), Section(9, 13, "last")))
+    dropped: Counter[str] = Counter()
+    write_corpus([nested, gap], tmp_path / "a", "bigbio_jsonl", dropped=dropped)
+    assert dropped == {"sections": 2}
+    first, second = read_corpus(tmp_path / "a")
+    assert (first.text, first.sections) == (nested.text, ())
+    assert second == gap
+
+
 def test_without_pyarrow(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     (tmp_path / "a").write_bytes(b"PAR1")
