@@ -4,7 +4,7 @@
 
 ``DATA`` is what ``open_names.py`` and ``tune_data.py`` write. Each run of a plan ends with its best epoch on the
 development set. ``--repeat N``: then the best run of each corpus and kind of encoder once more with N other seeds; only
-these see the test set, and only with ``--test``. Comes out: ``OUT/tune.json`` (all runs) and ``OUT/tune.tar.00N``.
+these then see the test set, and only with ``--test``. The plan ``final`` holds what ``grid`` chose, with its seeds. Comes out: ``OUT/tune.json`` (all runs) and ``OUT/tune.tar.00N``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     arguments.work.mkdir(parents=True, exist_ok=True)
     runs = [run for run in PLANS[arguments.plan] if not arguments.only or run.task in arguments.only]
+    arguments.may_test = arguments.test and not arguments.repeat
     records = work(arguments, runs, arguments.minutes * 60)
     if arguments.repeat:
         arguments.may_test = arguments.test

@@ -79,6 +79,16 @@ def _grid() -> Iterator[Run]:
         yield from social[i - 5 : i - 4] if i >= 5 else ()
 
 
+def _final() -> Iterator[Run]:
+    """What was best on the development sets, with three seeds; AskAPatient's ten folds are their own spread."""
+    for seed in (1, 2, 3):
+        for task in _BIOSYN:
+            yield replace(_BERT, **_NAMES, task=task, base="aligned", loss="marginal", epochs=9, seed=seed)
+    yield from (Run(f"aap-{fold}", "aligned", 7e-5, 9, "marginal", batch=128, seed=1) for fold in range(10))
+    for seed in (1, 2, 3):
+        yield from (replace(_RESCNN, **_NAMES, task=task, loss="marginal", epochs=11, seed=seed) for task in _BIOSYN)
+
+
 PLANS: dict[str, list[Run]] = {
     "smoke": [
         Run("ncbi", "raw", 5e-5, 1, prefix=PREFIX, names=64, loss="marginal", negatives=4),
@@ -87,4 +97,5 @@ PLANS: dict[str, list[Run]] = {
         Run("bc5cdr-d", "aligned", 5e-5, 1, negatives=4),
     ],
     "grid": list(_grid()),
+    "final": list(_final()),
 }
