@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gzip
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -191,6 +193,26 @@ def test_ascii_supplementary_records_find_the_ids_of_headings_in_the_descriptors
     assert list(mesh_ascii.read(path)) == [Entity("C1", names, "structure given")]
     shutil.copy(DATA / "d2024.bin", tmp_path)
     assert list(mesh_ascii.read(path)) == [Entity("C1", names, "structure given", parents=("T:1", "T:2"))]
+
+
+@pytest.mark.parametrize(("own", "other"), [(".gz", ""), ("", ".gz"), (".gz", ".gz")])
+def test_ascii_descriptors_beside_may_be_packed_in_another_way(tmp_path: Path, own: str, other: str) -> None:
+    for name, data, suffix in (
+        ("c2024.bin", SUPPLEMENTARY.encode(), own),
+        ("d2024.bin", (DATA / "d2024.bin").read_bytes(), other),
+        ("d2023.bin", b"*NEWRECORD\nMH = Disease\nUI = OLD\n", ""),
+    ):
+        (tmp_path / f"{name}{suffix}").write_bytes(gzip.compress(data) if suffix else data)
+    (record,) = mesh_ascii.read(tmp_path / f"c2024.bin{own}")
+    assert record.parents == ("T:1", "T:2")
+
+
+def test_ascii_descriptors_may_lie_in_the_same_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "mesh.zip", "w") as archive:
+        archive.writestr("c2024.bin", SUPPLEMENTARY)
+        archive.write(DATA / "d2024.bin", "d2024.bin")
+    (record,) = mesh_ascii.read(tmp_path / "mesh.zip" / "c2024.bin")
+    assert record.parents == ("T:1", "T:2")
 
 
 @pytest.mark.parametrize(

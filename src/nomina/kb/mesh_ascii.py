@@ -15,6 +15,7 @@ from nomina.errors import FormatError
 from nomina.files import Skip, lines, report
 from nomina.kb.mesh_terms import KINDS, SCOPES, parents_of, registry_xref, source_info, types_of
 from nomina.kb.schema import SourceInfo
+from nomina.packed import bare_name, members
 from nomina.types import PREFERRED, Entity, Name
 
 _NEW = "*NEWRECORD"
@@ -75,13 +76,21 @@ def describe(path: Path) -> SourceInfo:
 def _index(path: Path) -> _Index:
     """Tree numbers and names of the descriptors: of the file itself, or of those that lie beside it."""
     found = _Index({}, {})
-    beside = path.with_name(f"d{path.name[1:]}")
-    for file in (path, beside) if path.name.startswith("c") and beside.is_file() else (path,):
+    for file in (path, *_beside(path)):
         for record in _records(file, _reported_elsewhere):
             if "UI" in record.single and "MH" in record.single:
                 found.headings[record.single["MH"]] = record.single["UI"]
                 found.trees.update((number, record.single["UI"]) for number in record.listed.get("MN", ()))
     return found
+
+
+def _beside(path: Path) -> list[Path]:
+    """The descriptors of the same year beside supplementary records, in whatever way either is packed."""
+    name = bare_name(path)
+    if not name.startswith("c"):
+        return []
+    around = path.parent.iterdir() if path.parent.is_dir() else members(path.parent) if path.parent.is_file() else ()
+    return sorted(file for file in around if bare_name(file) == f"d{name[1:]}")[:1]
 
 
 def _reported_elsewhere(error: FormatError) -> None:
