@@ -141,8 +141,13 @@ def test_hgnc(tmp_path: Path) -> None:
         "HGNC_ID\tSTATUS\tWITHDRAWN_SYMBOL\tMERGED_INTO_REPORT(S) (i.e HGNC_ID|SYMBOL|STATUS)\n"
         "HGNC:1\tEntry Withdrawn\tA12M1\t\n"
         "HGNC:6\tMerged/Split\tA1S9T\tHGNC:12469|UBA1|Approved, HGNC:7|X|Approved\n"
+        'HGNC:8\tMerged/Split\tA8\t"HGNC:9|Y|Approved, HGNC:7|X|Approved"\n'
     )
-    assert read(tmp_path, withdrawn) == [Retired("HGNC:1"), Retired("HGNC:6", ("HGNC:12469", "HGNC:7"))]
+    assert read(tmp_path, withdrawn) == [
+        Retired("HGNC:1"),
+        Retired("HGNC:6", ("HGNC:12469", "HGNC:7")),
+        Retired("HGNC:8", ("HGNC:9", "HGNC:7")),
+    ]
 
 
 def test_hgnc_custom_download(tmp_path: Path) -> None:

@@ -179,6 +179,7 @@ _GENE_MAPS = (
         _HGNC,
         ("HGNC_ID", "STATUS", "WITHDRAWN_SYMBOL"),
         id="HGNC_ID",
+        quoted=True,
         gone=Gone(Values("MERGED_INTO_REPORT*", ",", keep="HGNC:", cut=r"[|/].*")),
     ),
     ColumnMap(
