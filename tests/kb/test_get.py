@@ -363,6 +363,10 @@ def test_every_entry_of_the_table_is_complete_and_in_the_docs() -> None:
     assert set(asked) <= set(table.catalogue())
 
 
+def test_hgnc_of_its_owner_knows_the_withdrawn_ids() -> None:
+    assert [url.rpartition("/")[2] for url in table.find("hgnc").owner.urls] == ["hgnc_complete_set.txt", "withdrawn.txt"]
+
+
 def test_a_misspelt_field_is_refused(monkeypatch, tmp_path: Path) -> None:
     broken = tmp_path / "sources.toml"
     monkeypatch.setattr(table, "_TABLE", broken)
