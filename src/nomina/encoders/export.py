@@ -158,9 +158,11 @@ class _Sample:
         torch = import_torch()
         rows = sorted(encoder.tokenise(texts), key=len)
         padded = [encoder.padded(rows[start : start + BATCH]) for start in range(0, len(rows), BATCH)]
+        training = encoder.module.training
         encoder.module.eval()
         with torch.inference_mode():
             self.expected = [encoder.module(*batch).float().cpu().numpy().astype(np.float64) for batch in padded]
+        encoder.module.train(training)
         self.batches = [{"ids": ids.cpu().numpy(), "mask": mask.cpu().numpy()} for ids, mask in padded]
 
     def cosines(self, data: bytes) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ _DECIMALS = 7
 _CELLS = 1 << 20  # approximate cosines at a time: 4 MB
 _QUERIES = 256
 _LEAST, _MOST = 1 << 10, 1 << 16  # rows at a time
+_FIRST = 1 << 10  # rows that set the first floor
 _PAIRS = 1 << 13  # of query and row whose cosine is computed again together
 
 
@@ -115,12 +116,14 @@ class ScanningIndex(Index):
             if allowed is not None and len(allowed) == 0:
                 continue
             scores = self._products(chosen, allowed, prepared)
+            if np.isneginf(floor).any():
+                floor = np.maximum(floor, _least_of_best(scores[: max(_FIRST, 4 * k)], k) - margin)
             places = np.flatnonzero(scores >= floor)
             local, asked = np.divmod(places, len(queries))
             values = scores.reshape(-1)[places]
             found.append((asked, start + (local if allowed is None else allowed[local]), values))
             best = _merged(best, asked, values)
-            floor = best[:, 0] - margin
+            floor = np.maximum(floor, best[:, 0] - margin)
         return _above(found, floor)
 
     def _cosines(self, queries: Floats, asked: Ints, rows: Ints) -> NDArray[np.float64]:
@@ -144,6 +147,14 @@ class ScanningIndex(Index):
     @abstractmethod
     def _products(self, chosen: slice, allowed: Ints | None, prepared: object) -> Floats:
         """Approximate cosines (rows, queries) of a stretch of rows, or of those ``allowed`` in it."""
+
+
+def _least_of_best(scores: Floats, k: int) -> Floats:
+    """The k-th highest value of each column, -inf where there are fewer."""
+    if len(scores) < k:
+        return np.full(scores.shape[1], -np.inf, np.float32)
+    least: Floats = np.partition(scores, len(scores) - k, axis=0)[len(scores) - k]
+    return least
 
 
 def _merged(best: Floats, asked: Ints, values: Floats) -> Floats:
