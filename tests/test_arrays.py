@@ -198,11 +198,13 @@ def test_a_home_that_is_a_file_is_a_users_error(tmp_path: Path, monkeypatch: pyt
         cached("folder", "name", make, same)
 
 
-def test_a_full_disk_is_a_users_error(home: Path) -> None:
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), OSError("800 requested and 0 written")])
+def test_a_full_disk_is_a_users_error(home: Path, error: OSError) -> None:
     def full(path: Path) -> None:
-        raise OSError(28, "No space left on device")
+        raise error
 
-    with pytest.raises(UsageError, match=r"cannot write .*name \(No space left on device\): free some space"):
+    why = r"\((No space left on device|800 requested and 0 written)\)"
+    with pytest.raises(UsageError, match=rf"cannot write .*name {why}: free some space"):
         cached("folder", "name", full, same)
 
 

@@ -164,7 +164,7 @@ def test_a_stray_byte_in_the_source_is_counted_and_harms_no_lookup(tmp_path, cap
     source, path = tmp_path / "drugs.tsv", tmp_path / "drugs.kb"
     source.write_bytes(b"id\tname\nD:1\tFluorouracil\xa0\nD:2\tFluor\n")
     assert main(["kb", "build", str(source), "-o", str(path), "--lenient"]) == 0
-    assert "1 faults in the sources were dropped or mended" in capsys.readouterr().err
+    assert "1 fault in the sources was dropped or mended" in capsys.readouterr().err
     for linker in LINKERS:
         assert first(nomina.load(linker, path), "Fluorouracil") == "D:1"
 

@@ -86,7 +86,7 @@ def cached(folder: str, name: str, make: Callable[[Path], None], whole: Callable
                 arrays = read(path)[:-1]
     except OSError as error:
         hint = "free some space, or set NOMINA_HOME to another folder"
-        raise UsageError(f"cannot write {path} ({error.strerror}): {hint}") from error
+        raise UsageError(f"cannot write {path} ({error.strerror or error}): {hint}") from error
     return arrays
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import shutil
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -48,6 +49,15 @@ def zipped(data: bytes) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("folder/member", data)
+    return packed.getvalue()
+
+
+def tarred(data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo("member")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
     return packed.getvalue()
 
 
@@ -199,6 +209,8 @@ def test_builds_with_a_cycle_a_missing_parent_and_retired_ids(name: str, tmp_pat
         (b"\n \n", "is empty"),
         (b"PK\x03\x04" + bytes(50), "zip"),
         (bytes(range(256)) * 4, "binary"),
+        (tarred(b"id\tname\n"), "is a tar archive: unpack it first"),
+        (gzip.compress(tarred(b"id\tname\n")), "is a tar archive: unpack it first"),
         ("id\tname\n".encode("utf-16"), "UTF-16"),
         (b"Dear all, please find enclosed our terms.\n", "no format|expected"),
     ],

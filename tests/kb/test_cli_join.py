@@ -34,7 +34,7 @@ def test_merge(nomina, heart: KnowledgeBase, other: KnowledgeBase, tmp_path: Pat
     assert nomina("kb", "merge", heart.path, other.path, "--by", "xref", "-o", path) == (
         0,
         "",
-        f"{path}: 8 concepts, 12 names, 8 distinct\n1 concepts are in both\n"
+        f"{path}: 8 concepts, 12 names, 8 distinct\n1 concept is in both\n"
         "2 are linked with several, or share the one they are linked with: left out\n",
     )
     assert nomina("kb", "show", path, "O:1")[1] == "O:1 is retired: use T:2  Heart disease\n"
@@ -54,12 +54,12 @@ def test_expand(nomina, heart: KnowledgeBase, other: KnowledgeBase, tmp_path: Pa
 
 def test_subset(nomina, heart: KnowledgeBase, tmp_path: Path) -> None:
     path = tmp_path / "part.kb"
-    said = f"{path}: 1 concepts, 4 names, 2 distinct\n"
+    said = f"{path}: 1 concept, 4 names, 2 distinct\n"
     arguments = ["--under", "T:2", "--under", "T:4", "--types", "cardiology", "-o", path]
     assert nomina("kb", "subset", heart.path, *arguments) == (0, "", said)
-    assert nomina("kb", "subset", heart.path, "--source", "talk", "-o", path)[2] == said.replace("4 n", "1 n").replace(
-        "2 dis", "1 dis"
-    )
+    assert nomina("kb", "subset", heart.path, "--source", "talk", "-o", path)[2] == said.replace(
+        "4 names", "1 name"
+    ).replace("2 dis", "1 dis")
 
 
 def test_diff_for_programs_and_for_people(nomina, heart: KnowledgeBase, tmp_path: Path) -> None:

@@ -129,6 +129,16 @@ def test_info_of_the_default_kb_shows_licence_and_release(nomina, tmp_path: Path
     assert "only under      HP:0000118\n" in shown
 
 
+def test_one_is_one(nomina, tmp_path: Path) -> None:
+    source, path = tmp_path / "a.jsonl", tmp_path / "a.kb"
+    source.write_text('{"id": "X:1", "names": ["a"]}\n{"id": "X:2"}\n{"names": ["b"]}\n', encoding="utf-8")
+    said = nomina("kb", "build", source, "-o", path, "--lenient")[2].splitlines()
+    assert said[1:] == [
+        "nomina: 1 fault in the sources was dropped or mended",
+        f"{path}: 2 concepts, 1 name, 1 distinct",
+    ]
+
+
 def test_build_options(nomina, tmp_path: Path) -> None:
     path = tmp_path / "a.kb"
     assert nomina("kb", "build", DATA / "tiny.obo", "-o", path, "--root", "T:1", "--name", "sub")[0] == 0
@@ -153,7 +163,7 @@ def test_lenient_says_what_it_dropped(nomina, tmp_path: Path) -> None:
     assert code == 0
     assert lines[20] == "nomina: ... and 6 more"
     assert lines[21] == "nomina: 26 faults in the sources were dropped or mended"
-    assert lines[22] == f"{path}: 1 concepts, 1 names, 1 distinct"
+    assert lines[22] == f"{path}: 1 concept, 1 name, 1 distinct"
     assert nomina("kb", "show", path, "fluorouracil")[1].startswith("X:1  Fluorouracil\n")
 
 

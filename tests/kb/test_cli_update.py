@@ -29,13 +29,13 @@ def test_add_then_retire(nomina, heart: KnowledgeBase, extra: Path, tmp_path: Pa
     assert nomina("kb", "add", heart.path, extra, "-o", second) == (
         0,
         "",
-        f"{second}: 7 concepts, 11 names, 8 distinct\n1 concepts added, 1 extended, 0 retired\n",
+        f"{second}: 7 concepts, 11 names, 8 distinct\n1 concept added, 1 extended, 0 retired\n",
     )
     assert nomina("kb", "show", second, "angina")[1].startswith("T:7  Angina\n")
     assert nomina("kb", "retire", second, "T:2", "T:4", "-o", third, "--replaced-by", "T:3") == (
         0,
         "",
-        f"{third}: 5 concepts, 5 names, 8 distinct\n2 concepts retired\n",
+        f"{third}: 5 concepts, 5 names, 5 distinct\n2 concepts retired\n",
     )
     assert nomina("kb", "show", third, "T:20") == (0, "T:20 is retired: use T:3  Mitral insufficiency\n", "")
     assert "versions        3\n" in nomina("kb", "info", third)[1]
@@ -60,7 +60,7 @@ def test_lenient_says_what_it_dropped(nomina, heart: KnowledgeBase, extra: Path,
     assert (code, said.count("\n"), path.exists()) == (2, 1, False)
     code, _, said = nomina("kb", "add", heart.path, extra, "-o", path, "--lenient", "--format", "table")
     assert code == 0
-    assert "nomina: 1 faults in the sources were dropped or mended\n" in said
+    assert "nomina: 1 fault in the sources was dropped or mended\n" in said
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from nomina.errors import FormatError
-from nomina.kb import rrf
+from nomina.kb import reader_for, rrf
+from nomina.kb.build import build_from_files
 from nomina.kb.rrf_files import by_concept, in_order
 from nomina.types import Entity, Retired
 
@@ -83,6 +84,28 @@ def test_rows_of_relations_that_nobody_wants_are_not_looked_at(copy: Path) -> No
     path = copy / "MRREL.RRF"
     path.write_bytes(b"what|is\x00this\xff|\n" + path.read_bytes())
     assert list(rrf.read(copy)) == list(rrf.read(UMLS))
+
+
+def test_a_file_of_a_release_stands_for_those_beside_it(copy: Path, tmp_path: Path) -> None:
+    whole = list(rrf.read(UMLS))
+    for name in ("MRREL.RRF", "MRCUI.RRF", "MRSTY.RRF"):
+        assert reader_for(copy / name) == ("rrf", rrf)
+        assert list(rrf.read(copy / name)) == whole
+        (tmp_path / name).write_bytes((copy / name).read_bytes())
+        with pytest.raises(FormatError, match=rf"{name}: is a part of UMLS or RxNorm, without MRCONSO.RRF or RXNCONSO"):
+            build_from_files(tmp_path / "a.kb", [tmp_path / name])
+    (tmp_path / "RXNCONSO.RRF").write_bytes((RXNORM / "RXNCONSO.RRF").read_bytes())
+    with pytest.raises(FormatError, match="without MRCONSO"):
+        list(rrf.read(tmp_path / "MRREL.RRF"))
+
+
+def test_names_are_known_by_their_files_name_however_long_the_first_is(tmp_path: Path) -> None:
+    path = tmp_path / "MRCONSO.RRF"
+    name = "a " * 40_000 + "b"
+    path.write_text(f"C0000001|ENG|P|L1|PF|S1|Y|A1||||NCI|PT|C1|{name}|0|N||\n", encoding="utf-8")
+    assert reader_for(path) == ("rrf", rrf)
+    (record,) = rrf.read(path)
+    assert (record.id, record.names[0].text) == ("C0000001", name)
 
 
 # Order

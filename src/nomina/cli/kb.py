@@ -94,7 +94,13 @@ def build(
 def size_of(path: Path, built: KnowledgeBase) -> str:
     """One line: the file, and how much is in it."""
     counts = built.manifest.counts
-    return f"{path}: {counts.concepts:,} concepts, {counts.names:,} names, {counts.rows:,} distinct"
+    distinct = counts.rows - len(built.ownerless)  # a row stays when its last concept goes
+    return f"{path}: {counted(counts.concepts, 'concept')}, {counted(counts.names, 'name')}, {distinct:,} distinct"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 concept``, ``2 concepts``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @contextlib.contextmanager
@@ -132,8 +138,9 @@ def say_problems(built: KnowledgeBase) -> None:
         click.echo(f"nomina: {message}", err=True)
     if unsaid := manifest.counts.problems - len(manifest.problems):
         click.echo(f"nomina: ... and {unsaid:,} more", err=True)
-    if manifest.counts.problems:
-        click.echo(f"nomina: {manifest.counts.problems:,} faults in the sources were dropped or mended", err=True)
+    if found := manifest.counts.problems:
+        were = "was" if found == 1 else "were"
+        click.echo(f"nomina: {counted(found, 'fault')} in the sources {were} dropped or mended", err=True)
 
 
 @kb.command()
@@ -191,7 +198,7 @@ def show(file: str, id_or_name: str | None) -> None:
 def _summary(opened: KnowledgeBase) -> Iterator[str]:
     counts = opened.manifest.counts
     release = f", release {opened.manifest.release}" if opened.manifest.release else ""
-    yield f"{opened.manifest.name}{release}: {counts.concepts:,} concepts, {counts.names:,} names"
+    yield f"{opened.manifest.name}{release}: {counted(counts.concepts, 'concept')}, {counted(counts.names, 'name')}"
     for _, id in zip(range(_SHOWN_RELATIVES), opened, strict=False):
         yield f"  {id}  {opened[id].name}"
     if counts.concepts > _SHOWN_RELATIVES:

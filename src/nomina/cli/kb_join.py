@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nomina.cli.kb import building, size_of
+from nomina.cli.kb import building, counted, size_of
 
 if TYPE_CHECKING:
     from nomina.kb.join import Joined
@@ -62,7 +62,7 @@ def expand(kb: str, source: str, by: By, many: bool, output: Path, dedup: str | 
 
 def _say(output: Path, done: Joined) -> None:
     click.echo(size_of(output, done.kb), err=True)
-    click.echo(f"{done.linked:,} concepts are in both", err=True)
+    click.echo(f"{counted(done.linked, 'concept')} {'is' if done.linked == 1 else 'are'} in both", err=True)
     if done.ambiguous:
         click.echo(
             f"{done.ambiguous:,} are linked with several, or share the one they are linked with: left out", err=True

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from nomina.cli.kb import building, say_problems, size_of
+from nomina.cli.kb import building, counted, say_problems, size_of
 
 
 @click.command()
@@ -33,7 +33,7 @@ def add(
         done = add_files(base, output, files, options, format=format, lenient=lenient, progress=progress)
     say_problems(done.kb)
     click.echo(size_of(output, done.kb), err=True)
-    click.echo(f"{done.added:,} concepts added, {done.changed:,} extended, {done.retired:,} retired", err=True)
+    click.echo(f"{counted(done.added, 'concept')} added, {done.changed:,} extended, {done.retired:,} retired", err=True)
 
 
 @click.command()
@@ -51,4 +51,4 @@ def retire(kb: str, ids: tuple[str, ...], output: Path, replaced_by: str | None)
 
     done = retire(resolve_kb(kb), output, ids, replaced_by)
     click.echo(size_of(output, done.kb), err=True)
-    click.echo(f"{done.retired:,} concepts retired", err=True)
+    click.echo(f"{counted(done.retired, 'concept')} retired", err=True)

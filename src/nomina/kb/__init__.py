@@ -3,7 +3,8 @@
 One module a format, found through ``FORMATS`` and imported on use. Each has ``sniff(head) -> bool``,
 ``read(path, *, skip=None, **options) -> Iterator[Entity | Retired]`` and, where the file says something of itself,
 ``describe(path) -> SourceInfo``. Where a release is several files, ``holds(names) -> bool`` says by their names whether
-a folder or archive is one; ``read`` then takes the folder, the archive, or its main file.
+a folder or archive is one, ``is_part(name) -> bool`` whether a file belongs to one; ``read`` then takes the folder, the
+archive, or such a file.
 """
 
 from __future__ import annotations
@@ -44,12 +45,13 @@ _FOREIGN = {
     b"\xff\xfe": "is UTF-16: save it as UTF-8",
     b"\xfe\xff": "is UTF-16: save it as UTF-8",
 }
+_TAR, _TAR_AT = b"ustar", 257
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
 _MOST_CONTROL = 0.05  # of the first bytes; a stray one is for the reader to report
 
 
 def reader_for(path: str | Path, format: str | None = None) -> tuple[str, Any]:
-    """The format's name and module that reads a file: by name, else by a look at its first bytes.
+    """The format's name and module that reads a file: by name, else by the file's name, else by its first bytes.
 
     Raises:
         UsageError: no format of that name.
@@ -64,6 +66,10 @@ def reader_for(path: str | Path, format: str | None = None) -> tuple[str, Any]:
         return _reader_of_many(path, {bare_name(file) for file in inside})
     start = head(path)
     _refuse(path, start)
+    for name, module in FORMATS.items():
+        reader = import_module(module)
+        if hasattr(reader, "is_part") and reader.is_part(bare_name(Path(path))):
+            return name, reader
     for name, module in FORMATS.items():
         reader = import_module(module)
         if reader.sniff(start):
@@ -87,5 +93,7 @@ def _refuse(path: str | Path, start: bytes) -> None:
     for magic, why in _FOREIGN.items():
         if start.startswith(magic):
             raise FormatError(path, None, why)
+    if start[_TAR_AT:].startswith(_TAR):
+        raise FormatError(path, None, "is a tar archive: unpack it first, for example with `tar -xf`")
     if len(start) - len(start.translate(None, _CONTROL)) > _MOST_CONTROL * len(start):
         raise FormatError(path, None, "is binary, not a text file")

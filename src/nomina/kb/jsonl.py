@@ -95,7 +95,10 @@ def _why(kind: type[Entity] | type[Retired], error: ValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "unexpected_keyword_argument":
-        return f"unknown field {place!r}; a line has: {', '.join(field.name for field in fields(kind))}"
+        known = ", ".join(field.name for field in fields(kind))
+        others = " (or name and synonyms in place of names)" if kind is Entity else ""
+        more = "; one of an id out of use: id, replaced_by" if kind is Entity else ""
+        return f"unknown field {place!r}; a line has: {known}{others}{more}"
     if first["type"] == "missing":
         return f"the field {place!r} is missing"
     return f"{place}: {first['msg'].removeprefix('Value error, ')}".removeprefix(": ")

@@ -38,6 +38,11 @@ def holds(names: set[str]) -> bool:
     return any(kind_of(name) == "Concept" for name in names)
 
 
+def is_part(name: str) -> bool:
+    """Whether a file of that name is one of a release."""
+    return kind_of(name) is not None
+
+
 def read(
     path: Path,
     *,

@@ -21,6 +21,7 @@ from nomina.kb.rrf_files import (
     by_concept,
     find_release,
     in_order,
+    is_file_of_release,
     main_files,
     rows,
     split,
@@ -47,6 +48,11 @@ def sniff(head: bytes) -> bool:
 def holds(names: set[str]) -> bool:
     """Whether a folder or archive of files with these names is a release."""
     return bool(main_files(names))
+
+
+def is_part(name: str) -> bool:
+    """Whether a file of that name is one of a release."""
+    return is_file_of_release(name)
 
 
 def read(

@@ -6,6 +6,7 @@ sorted first, outside memory.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +22,7 @@ Row = tuple[int, list[str]]
 
 COLUMNS = {"CONSO": 18, "STY": 6, "DEF": 8, "REL": 16, "DOC": 4, "SAB": 25}
 _PREFIXES = ("MR", "RXN")
+_PART = re.compile(r"(?:MR|RXN)\w+\.RRF")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -31,22 +33,32 @@ class Release(NamedTuple):
     files: dict[str, Path]
 
 
+def is_file_of_release(name: str) -> bool:
+    """Whether a file of that name is one of a release."""
+    return _PART.fullmatch(name.upper()) is not None
+
+
 def main_files(names: Iterable[str]) -> set[str]:
     """Those of the names that are a release's file of names, in capitals."""
     return {name.upper() for name in names} & {f"{prefix}CONSO.RRF" for prefix in _PREFIXES}
 
 
 def find_release(path: Path) -> Release:
-    """The files of a release, by its folder, an archive of it, or its file of names with the others beside.
+    """The files of a release, by its folder, an archive of it, or one of its files with the others beside.
 
     Of several file sets in a folder the one nearest to the top is taken, UMLS before RxNorm. A file of names that is
     called otherwise is read alone.
 
     Raises:
-        FormatError: a folder or archive without a file of names.
+        FormatError: a folder or archive without a file of names, another file without one beside.
     """
-    if main_files([bare_name(path)]) and not path.is_dir():
-        return _beside(path, members(path.parent) if path.parent.is_dir() else _siblings(path))
+    if is_file_of_release(bare_name(path)) and not path.is_dir():
+        files = members(path.parent) if path.parent.is_dir() else _siblings(path)
+        beside = [file for file in (path, *files) if file.parent == path.parent and main_files([bare_name(file)])]
+        fitting = [file for file in beside if bare_name(file).upper()[:2] == bare_name(path).upper()[:2]]
+        if not fitting:
+            raise FormatError(path, None, "is a part of UMLS or RxNorm, without MRCONSO.RRF or RXNCONSO.RRF beside it")
+        return _beside(fitting[0], files)
     inside = members(path)
     found = [file for file in inside if main_files([bare_name(file)])]
     if found:

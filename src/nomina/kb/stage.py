@@ -86,7 +86,7 @@ def under_construction(path: Path, base: Path | None = None) -> Iterator[sqlite3
             with _database(temporary, new=base is None) as connection:
                 yield connection
     except OSError as error:
-        raise KnowledgeBaseError(f"cannot write {path} ({error.strerror}): choose another place") from error
+        raise KnowledgeBaseError(f"cannot write {path} ({error.strerror or error}): choose another place") from error
 
 
 @contextlib.contextmanager
