@@ -10,6 +10,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -25,7 +26,6 @@ from nomina.kb.get import get, known
 from nomina.kb.sources import resolve_kb
 from nomina.kb.store import KnowledgeBase
 
-ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
 
 
@@ -346,35 +346,14 @@ def test_on_the_command_line(tiny: Source, home: Path, tmp_path: Path, capsys) -
     assert capsys.readouterr().err == "nomina: no terminology 'nothing' to get; there are: tiny\n"
 
 
-def test_every_entry_of_the_table_is_complete_and_in_the_docs() -> None:
-    page = (ROOT / "docs" / "howto-get-a-kb.md").read_text(encoding="utf-8")
-    for name, source in table.catalogue().items():
-        assert f"| `{name}` |" in page
-        assert source.title
-        assert source.licence
-        assert source.page.startswith("https://")
-        assert source.owner.urls
-        assert all(url.startswith("https://") for url in source.owner.urls)
-        if source.snapshot:
-            assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in source.snapshot.sha256)
-            assert source.snapshot.members
-            assert str(source.snapshot) in page
-    asked = "mesh mesh-diseases mesh-chemicals mondo hpo doid go efo cl uberon chebi hgnc icd10cm unii".split()
-    assert set(asked) <= set(table.catalogue())
-
-
-def test_hgnc_of_its_owner_knows_the_withdrawn_ids() -> None:
-    assert [url.rpartition("/")[2] for url in table.find("hgnc").owner.urls] == ["hgnc_complete_set.txt", "withdrawn.txt"]
-
-
-def test_a_misspelt_field_is_refused(monkeypatch, tmp_path: Path) -> None:
-    broken = tmp_path / "sources.toml"
-    monkeypatch.setattr(table, "_TABLE", broken)
-    for text, why in (
-        ('[a]\ntitel = "A"\n', r"\[a\] has no field 'titel'"),
-        ('[a]\ntitle = "A"\n[a.owner]\nurl = "x"\n', r"\[a.owner\] has no field 'url'"),
-        ('[a]\ntitle = "A"\n[a.owner]\nurls = ["x"]\n', r"\[a\]: .*'licence'"),
-    ):
-        broken.write_text(text, encoding="utf-8")
-        with pytest.raises(FormatError, match=why):
-            table.catalogue.__wrapped__()
+def test_ids_of_another_terminology_are_a_warning(
+    tiny: Source, home: Path, monkeypatch, tmp_path: Path, capsys
+) -> None:
+    use(monkeypatch, replace(tiny, ids="T:"))
+    assert main(["kb", "get", "tiny"]) == 0
+    assert "warning" not in capsys.readouterr().err
+    other = tmp_path / "other.tsv"
+    other.write_text("id\tname\n" + "".join(f"XT:{i}\tname {i}\n" for i in range(30)) + "T:1\tname\n", encoding="utf-8")
+    assert main(["kb", "get", "tiny", "--file", str(other)]) == 0
+    said = capsys.readouterr().err.splitlines()[3]
+    assert said == "warning: 1 of 31 ids are like those of tiny (T:), the first is XT:0: is it the right file?"

@@ -48,7 +48,7 @@ def get(
         click.echo("\n".join(_listing()))
         return
     from nomina.kb.catalogue import find
-    from nomina.kb.get import get
+    from nomina.kb.get import doubt, get
 
     source = find(name)
     click.echo(f"{name}: {source.title}\nlicence: {source.licence}", err=True)
@@ -58,6 +58,8 @@ def get(
     with building(place) as progress, _fetching() as fetched:
         kb = get(name, files=files, origin=origin, output=output, again=again, progress=progress, fetched=fetched)
     click.echo(size_of(output or kb.path, kb), err=True)
+    if why := doubt(source, kb):
+        click.echo(f"warning: {why}", err=True)
     if output is None:
         click.echo(f"use it by its name: nomina link --kb {name}, nomina kb show {name}", err=True)
 

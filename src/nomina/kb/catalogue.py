@@ -58,6 +58,7 @@ class Source:
     owner: Owner
     snapshot: Snapshot | None = None
     note: str | None = None
+    ids: str = ""
 
 
 @cache

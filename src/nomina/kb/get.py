@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sqlite3
 import time
@@ -28,6 +29,7 @@ from nomina.kb.store import KnowledgeBase
 from nomina.packed import members
 from nomina.text import NORMALISER_VERSION
 
+_OWN_IDS = 0.05  # the least share of a terminology's own: EFO's files hold more concepts of others
 Origin = Literal["snapshot", "owner"]
 """Where a terminology is fetched from: a pinned package, or its owner's newest files."""
 
@@ -80,6 +82,17 @@ def get(
     now = time.time_ns()
     os.utime(path, ns=(now, now))  # the name stands for the one that was asked for last
     return kb
+
+
+def doubt(source: Source, kb: KnowledgeBase) -> str | None:
+    """What speaks against a KB's being of that terminology: few ids, if any, are as they should be."""
+    fitting = sum(1 for id in kb if re.match(source.ids, id))
+    if fitting >= _OWN_IDS * len(kb):
+        return None
+    ids = (
+        f"{fitting:,} of {len(kb):,} ids are like those of {source.name} ({source.ids}), the first is {next(iter(kb))}"
+    )
+    return f"{ids}: is it the right file?"
 
 
 def known() -> dict[str, Path | None]:
