@@ -17,6 +17,11 @@ AGAIN = "remove it and build it again with `nomina kb build`"
 """What to do about a KB file that cannot be used."""
 
 
+def damaged(path: Path, why: object) -> KnowledgeBaseError:
+    """What is said of a KB file whose content is not as it was written."""
+    return KnowledgeBaseError(f"{path} is damaged ({why}): {AGAIN}")
+
+
 def open_file(path: Path) -> tuple[Manifest, tuple[str, ...]]:
     """The manifest and the lineage of a KB file.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from nomina.errors import FormatError, KnowledgeBaseError
 from nomina.files import atomic
+from nomina.kb.opening import damaged
 from nomina.kb.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, hash_key, pack
 from nomina.kb.scratch import working
 from nomina.text import normalise
@@ -76,7 +77,7 @@ def under_construction(path: Path, base: Path | None = None) -> Iterator[sqlite3
     If the block raises or is killed, ``path`` stays as it was. The tables to stage records in are there.
 
     Raises:
-        KnowledgeBaseError: ``path`` is something else than a KB, or cannot be written.
+        KnowledgeBaseError: ``path`` is something else than a KB, or cannot be written; ``base`` is damaged.
     """
     _refuse_foreign(path)
     try:
@@ -85,6 +86,10 @@ def under_construction(path: Path, base: Path | None = None) -> Iterator[sqlite3
                 shutil.copyfile(base, temporary)
             with _database(temporary, new=base is None) as connection:
                 yield connection
+    except sqlite3.DatabaseError as error:
+        if base is None:
+            raise
+        raise damaged(base, error) from error
     except OSError as error:
         raise KnowledgeBaseError(f"cannot write {path} ({error.strerror or error}): choose another place") from error
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from nomina.errors import KnowledgeBaseError
-from nomina.kb.opening import AGAIN, connect, open_file
+from nomina.kb.opening import AGAIN, connect, damaged, open_file
 from nomina.kb.schema import Manifest, hash_key, pack, unpack
 from nomina.text import normalise
 from nomina.types import SCOPES, Entity, Name, Retired
@@ -130,7 +130,7 @@ class KnowledgeBase(Mapping[str, Entity]):
             while batch := cursor.fetchmany(_FETCH):
                 yield batch
         except sqlite3.DatabaseError as error:
-            raise KnowledgeBaseError(f"{self.path} is damaged ({error}): {AGAIN}") from error
+            raise damaged(self.path, error) from error
 
     def select(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Stream the rows of a query over the tables of ``kb.schema``: for the modules beside this one."""
@@ -140,7 +140,7 @@ class KnowledgeBase(Mapping[str, Entity]):
         try:
             found: tuple[Any, ...] | None = self._connection().execute(query, values).fetchone()
         except sqlite3.DatabaseError as error:
-            raise KnowledgeBaseError(f"{self.path} is damaged ({error}): {AGAIN}") from error
+            raise damaged(self.path, error) from error
         return found
 
     # Rows
@@ -166,8 +166,12 @@ class KnowledgeBase(Mapping[str, Entity]):
         """
         found = self._first("SELECT surface FROM row WHERE number = ?", row)
         if found is None:
-            raise IndexError(f"row {row} is not in 0..{len(self.names) - 1}")
+            raise self._no_row(row)
         return str(found[0])
+
+    def _no_row(self, row: int) -> Exception:
+        last = len(self.names) - 1
+        return damaged(self.path, f"no row {row}") if 0 <= row <= last else IndexError(f"row {row} is not in 0..{last}")
 
     def row(self, key: str) -> int | None:
         """The number of a look-up key."""
@@ -188,7 +192,7 @@ class KnowledgeBase(Mapping[str, Entity]):
         for number, group in groupby(self.select(_OWNERS, (row,)), key=itemgetter(0)):
             found = list(group)
             _, id, preferred, text, scope, kind, source = found[0]
-            name = Name(text, SCOPES[scope], kind, source)
+            name = self._name(text, scope, kind, source)
             owners.append(Owner(number, id, preferred, name, tuple(dict.fromkeys(other[3] for other in found))))
         return tuple(owners)
 
@@ -218,7 +222,7 @@ class KnowledgeBase(Mapping[str, Entity]):
         found = self._first(f"{_ENTITIES} WHERE live AND id = ?", id)
         if found is None:
             raise KeyError(id)
-        return _entity(found, self.select(f"{_NAMES} WHERE n.entity = ? ORDER BY n.position", (found[0],)))
+        return self._entity(found, self.select(f"{_NAMES} WHERE n.entity = ? ORDER BY n.position", (found[0],)))
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and self._number(id) is not None
@@ -247,10 +251,23 @@ class KnowledgeBase(Mapping[str, Entity]):
         number, group = next(names, (-1, iter(())))
         for found in self.select(f"{_ENTITIES} WHERE live ORDER BY number"):
             if found[0] == number:
-                yield _entity(found, group)
+                yield self._entity(found, group)
                 number, group = next(names, (-1, iter(())))
             else:
-                yield _entity(found, ())
+                yield self._entity(found, ())
+
+    def _entity(self, found: tuple[Any, ...], names: Iterable[tuple[Any, ...]]) -> Entity:
+        _, id, definition, *lists = found
+        try:
+            return Entity(id, tuple(self._name(*name[1:]) for name in names), definition, *map(unpack, lists))
+        except (ValueError, TypeError) as error:
+            raise damaged(self.path, error) from error
+
+    def _name(self, text: str, scope: int, kind: str | None, source: str | None) -> Name:
+        try:
+            return Name(text, SCOPES[scope], kind, source)
+        except (ValueError, TypeError, IndexError) as error:
+            raise damaged(self.path, error) from error
 
     def _number(self, id: str) -> int | None:
         found = self._first("SELECT number FROM entity WHERE live AND id = ?", id)
@@ -367,21 +384,11 @@ class _Keys(Sequence[str]):
         row = index + len(self) if index < 0 else index
         found = self._kb._first("SELECT key FROM row WHERE number = ?", row)
         if found is None:
-            raise IndexError(f"row {index} is not in 0..{len(self) - 1}")
+            raise self._kb._no_row(row)
         return str(found[0])
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self._kb.row(key) is not None
-
-
-def _entity(found: tuple[Any, ...], names: Iterable[tuple[Any, ...]]) -> Entity:
-    _, id, definition, *lists = found
-    return Entity(
-        id,
-        tuple(Name(text, SCOPES[scope], kind, source) for _, text, scope, kind, source in names),
-        definition,
-        *map(unpack, lists),
-    )
 
 
 def _reopen(path: str, fingerprint: str) -> KnowledgeBase:

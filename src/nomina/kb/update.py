@@ -213,7 +213,7 @@ def _update(
 
 def _check(connection: sqlite3.Connection, base: KnowledgeBase) -> None:
     query = "SELECT fingerprint FROM lineage ORDER BY position DESC LIMIT 1"
-    if connection.execute(query).fetchone()[0] != base.fingerprint:
+    if connection.execute(query).fetchone() != (base.fingerprint,):
         raise KnowledgeBaseError(f"{base.path} was replaced by another build while it was in use: open it again")
 
 
