@@ -1,0 +1,64 @@
+"""Record what ``fine_tune.py`` brought back: ``python experiments/tune_record.py OUT/tune.json --plan final``.
+
+Writes ``results/fine_tune_<plan>.json``: of each run its options, its best figures on the development set by form and,
+where it saw it, those on the test set; of the runs with a test their means and spreads over seeds or folds. Forms:
+``dense`` is clean-kb, the encoder alone; ``names`` has the training mentions as further names of the KB; ``ngram`` adds
+a share of the 3-gram cosine that the development set chose.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from common import parser, record
+
+FORMS = ("dense", "ngram", "names", "names+ngram")
+
+
+def main() -> None:
+    """Read, sum up, record."""
+    options = parser(__doc__)
+    options.add_argument("tune", type=Path)
+    options.add_argument("--plan", required=True)
+    options.add_argument("--trained-at", required=True, help="the commit that it ran at")
+    options.add_argument("--trained-by", required=True, help="the command that ran there")
+    arguments = options.parse_args()
+    found = json.loads(arguments.tune.read_text(encoding="utf-8"))
+    runs = [{key: value for key, value in run.items() if key != "log"} for run in found["figures"].values()]
+    record(
+        f"fine_tune_{arguments.plan}",
+        {"test": summary(runs), "runs": runs},
+        protocol="clean-kb",
+        trained={**found["versions"], "commit": arguments.trained_at, "command": arguments.trained_by},
+    )
+
+
+def summary(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By corpus and kind of encoder: means, spreads and number of the runs that saw a test set."""
+    groups: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for run in runs:
+        if "test" in run:
+            task = run["run"]["task"]
+            groups[f"{'askapatient' if task.startswith('aap-') else task}:{run['kind']}"].append(run["test"])
+    return {
+        name: {"runs": len(tests)} | {form: _spread(tests, form) for form in FORMS} for name, tests in groups.items()
+    }
+
+
+def _spread(tests: list[dict[str, Any]], form: str) -> dict[str, float]:
+    first = [test[form]["@1"] for test in tests]
+    fifth = [test[form]["@5"] for test in tests]
+    spread = statistics.stdev(first) if len(first) > 1 else 0.0
+    return {
+        "@1": round(statistics.mean(first), 2),
+        "deviation": round(spread, 2),
+        "@5": round(statistics.mean(fifth), 2),
+    }
+
+
+if __name__ == "__main__":
+    main()
