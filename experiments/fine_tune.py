@@ -3,8 +3,9 @@
     python experiments/fine_tune.py --data DATA --out OUT [--bases FOLDER] [--plan NAME] [--minutes 7] [--test]
 
 ``DATA`` is what ``open_names.py`` and ``tune_data.py`` write. Each run of a plan ends with its best epoch on the
-development set. ``--repeat N``: then the best run of each corpus and kind of encoder once more with N other seeds; only
-these then see the test set, and only with ``--test``. The plan ``final`` holds what ``grid`` chose, with its seeds. Comes out: ``OUT/tune.json`` (all runs) and ``OUT/tune.tar.00N``.
+development set. ``--repeat N``: then the best run of each corpus and kind of encoder once more with N other seeds;
+only these then see the test set, and only with ``--test``. The plan ``final`` holds what ``grid`` chose, with its
+seeds. Comes out: ``OUT/tune.json`` (all runs) and ``OUT/tune.tar.00N``.
 """
 
 from __future__ import annotations

@@ -36,9 +36,10 @@ FORMS = {
 }
 TUNED = """## Fine-tuned on the training sets
 
-NCBI and BC5CDR-d: clean-kb mentions and KB, any id, mean and deviation over three seeds; the development set chose epoch,
-shares and recipe, the test set was looked at once for each seed. AskAPatient: closed world of its labels, over ten folds.
-Loss: the share of right names among the nearest (BioSyn). Trained at {commit} on one {device}: `{command}`; scored there.
+NCBI and BC5CDR-d: clean-kb mentions and KB, any id, mean and deviation over three seeds; the development set chose
+epoch, shares and recipe, the test set was looked at once for each seed. AskAPatient: closed world of its labels, over
+ten folds. Loss: the share of right names among the nearest (BioSyn). Trained at {commit} on one {device}:
+`{command}`; scored there.
 """
 HEAD = """# Results
 
