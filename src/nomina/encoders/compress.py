@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nomina.errors import MissingExtra
 
-Model = Graph = Node = Any
+Model: TypeAlias = Any
+Graph: TypeAlias = Any
+Node: TypeAlias = Any
 """``onnx.ModelProto`` and its parts; onnx is an optional dependency, and its types are not known without it."""
 
 Storage = Literal["float16", "int8"]

@@ -39,29 +39,27 @@ class UnrolledResCnn(nn.Module):
 class _Block(nn.Module):
     def __init__(self, block: nn.Module) -> None:
         super().__init__()
-        convolutions = list(block.convolutions)
-        self.widths = [convolution.kernel_size[0] for convolution in convolutions]
-        self.filters = [convolution.out_channels for convolution in convolutions]
-        # (in, all outputs of the first place of the first width, of the next place, ..., of the next width, ...)
-        places = [
-            convolution.weight[:, :, i].T for convolution in convolutions for i in range(convolution.kernel_size[0])
-        ]
+        convolutions = [part for part in block.modules() if isinstance(part, nn.Conv1d)]
+        self.shapes = [(convolution.kernel_size[0], convolution.out_channels) for convolution in convolutions]
+        # (in, all filters at the first place of the first width, at its next place, ..., of the next width, ...)
+        places = [part.weight[:, :, i].T for part in convolutions for i in range(part.kernel_size[0])]
         self.kernel = nn.Parameter(torch.cat(places, dim=1).detach().clone())
-        self.bias = nn.Parameter(torch.cat([convolution.bias for convolution in convolutions]).detach().clone())
-        self.feed_forward, self.norm = block.feed_forward, block.norm
+        biases = [part.bias for part in convolutions if part.bias is not None]
+        self.bias = nn.Parameter(torch.cat(biases).detach().clone())
+        self.feed_forward = block.get_submodule("feed_forward")
+        self.norm = block.get_submodule("norm")
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Shapes: x (n, length, width), mask (n, length, 1)."""
-        length, edge = x.shape[1], max(self.widths) // 2
+        length, edge = x.shape[1], max(width for width, _ in self.shapes) // 2
         products = nn.functional.pad((x * mask) @ self.kernel, (0, 0, edge, edge))
         sums, column = [], 0
-        for width, filters in zip(self.widths, self.filters, strict=True):
-            total = None
-            for i in range(width):
-                start = edge + i - width // 2
-                part = products[:, start : start + length, column : column + filters]
-                total, column = part if total is None else total + part, column + filters
-            sums.append(total)
+        for width, filters in self.shapes:
+            parts = []
+            for start in range(edge - width // 2, edge + width // 2 + 1):
+                parts.append(products[:, start : start + length, column : column + filters])
+                column += filters
+            sums.append(sum(parts[1:], parts[0]))
         found = (torch.cat(sums, dim=2) + self.bias).relu()
         y: Tensor = self.norm(x + self.feed_forward(found))
         return y
