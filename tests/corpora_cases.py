@@ -19,7 +19,7 @@ class Case(NamedTuple):
     ``broken`` is what makes a fault: a file of the corpus (of a folder: the path in it), bytes in it, those that stand
     there instead, and the line of the fault; None where a fault is one of the whole file. ``without`` are the mentions
     that a lenient reading leaves out for it, as numbers of document and mention; a mention None stands for the whole
-    document. ``requires`` is a module that the format needs. ``keeps_ids``: whether documents written in the format have
+    document. ``requires`` is a module that the format needs. ``keeps_ids``: whether documents in the format have
     their own ids when they are read.
     """
 

@@ -177,7 +177,9 @@ def test_a_wrong_record_is_refused_with_its_place(folder, record, said):
 
 
 def test_the_fields_that_a_line_has_are_named_and_nothing_else(folder):
-    with pytest.raises(FormatError, match=r"^d.jsonl:1: unknown field 'title'; a line has: id, text, mentions, sections$"):
+    with pytest.raises(
+        FormatError, match=r"^d.jsonl:1: unknown field 'title'; a line has: id, text, mentions, sections$"
+    ):
         records({"id": "1", "text": "fever", "title": "x"})
 
 
