@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomina.arrays import Arrays
-from nomina.index.base import Floats, Hits, Ints, Mask, ScanningIndex
+from nomina.index.base import Floats, Ints, ScanningIndex
 from nomina.index.product import IntegerProduct
 from nomina.index.storing import write_planes
 
 _ZERO = 128  # of the high plane: unsigned rows are several times as fast to multiply as signed ones
 _STEPS = 127 * 256
 _DEVIATIONS = 6.0
+_STRETCH = 1 << 9  # rows read one by one: the system brings in some 64 KB around each of both planes
 _RESIDENT = 1 << 27
 """Bytes of rows above which a scan hands memory-mapped pages back as it goes, so that the process stays small."""
 
@@ -69,13 +70,13 @@ class Int8Index(ScanningIndex):
 
     def vectors(self, rows: Ints) -> Floats:
         """See ``Index.vectors``."""
-        steps = (self.high[rows].astype(np.int32) - _ZERO) * 256 + self.low[rows]
-        vectors: Floats = steps.astype(np.float32) * self.scale[rows, None]
+        vectors = np.empty((len(rows), self.dim), np.float32)
+        for start in range(0, len(rows), _STRETCH):
+            part = rows[start : start + _STRETCH]
+            steps = (self.high[part].astype(np.int32) - _ZERO) * 256 + self.low[part]
+            np.multiply(steps, self.scale[part, None], out=vectors[start : start + _STRETCH], casting="same_kind")
+            self._hand_back(0, None)
         return vectors
-
-    def _search(self, queries: Floats, k: int, within: Mask | None, into: Hits) -> None:
-        super()._search(queries, k, within, into)
-        self._hand_back(0, None)
 
     def _margin(self, queries: Floats) -> Floats:
         """Six standard deviations of the difference of two rounding errors, or their greatest difference if less.
