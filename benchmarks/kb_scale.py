@@ -313,6 +313,14 @@ def verdicts(figures: dict[str, dict[str, object]]) -> dict[str, str]:
     return said
 
 
+def version_of(package: str) -> str | None:
+    """Of an installed package; None where it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def main() -> None:
     """Measure, print and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -337,7 +345,7 @@ def main() -> None:
         for step in options.only or STEPS:
             figures[step] = run(step, Path(folder), options.size)
             print(step, json.dumps(figures[step]), file=sys.stderr, flush=True)
-    versions = {name: metadata.version(name) for name in ("numpy", "pronto")}
+    versions = {name: version_of(name) for name in ("numpy", "pronto")}
     report = {
         "machine": machine(),
         "versions": versions,

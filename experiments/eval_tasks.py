@@ -83,7 +83,8 @@ TASKS: tuple[Task, ...] = (
     Task("bc5cdr", "as-published-generative", "mesh-expanded", _cdr("Test"), _cdr("Training")),
     Task("bc5cdr", "clean-raw", "mesh", _cdr("Test"), _cdr("Training")),
     *(
-        Task("askapatient", "as-published", "askapatient", _askapatient(i, "test"), _askapatient(i, "train"), i)
+        Task("askapatient", protocol, "askapatient", _askapatient(i, "test"), _askapatient(i, "train"), i)
+        for protocol in ("as-published", "as-published-generative")
         for i in range(FOLDS)
     ),
     Task("cometa", "clean-kb", "cometa", _cometa("test"), _cometa("train")),

@@ -49,7 +49,9 @@ def test_biosyn_scores_what_its_authors_say(stored):
     }
     assert figures == pytest.approx({k: queries[f"acc{k}"] for k in figures})
     assert report.errors_total == 85
-    assert report.warnings == ()
+    assert report.warnings == (
+        "BioSyn predicts up to 17 ids joined in one, each of which may hit: name the KB with --kb",
+    )
 
 
 @needs_data

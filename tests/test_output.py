@@ -158,3 +158,10 @@ def test_predictions_come_one_by_one(tmp_path):
     assert next(stream).mention.text == "seizures"
     with pytest.raises(FormatError, match=r"p.jsonl:4: not JSON"):
         list(stream)
+
+
+def test_a_score_that_is_no_number_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text(JSONL.replace('"score": 0.5', '"score": NaN'), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"p.jsonl:1: "):
+        list(read_predictions(path))

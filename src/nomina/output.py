@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -71,10 +72,17 @@ def read_predictions(path: str | Path) -> Iterator[Prediction]:
             if not line.strip():
                 continue
             try:
-                prediction = parse(line)
+                prediction = _finite(parse(line))
             except ValueError as error:
                 raise FormatError(path, number, str(error)) from error
             yield prediction
+
+
+def _finite(prediction: Prediction) -> Prediction:
+    for candidate in prediction.candidates:
+        if not math.isfinite(candidate.score):
+            raise ValueError(f"the score of {candidate.entity_id!r} is {candidate.score}, which is no number")
+    return prediction
 
 
 def write_tsv(predictions: Iterable[Prediction], stream: TextIO) -> None:

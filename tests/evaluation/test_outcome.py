@@ -192,6 +192,14 @@ def test_owners_of_one_name_are_one_of_the_k_names():
     assert at(found.strict, 5)
 
 
+def test_one_row_at_several_ranks_is_several_names():
+    listed = tuple(candidate("C" if rank == 6 else "X", rank, row=3) for rank in range(1, 7))
+    of = mention(0, "a", "C")
+    found = judged(Item("1", of, (Prediction("1", of, listed),), (frozenset("C"),)), form="name")
+    assert found.first.tolist() == [6.0]
+    assert not at(found.any, 5)
+
+
 def test_an_id_that_joins_several_is_right_by_any_of_them():
     assert judged(item(["208900"], ["D001260|208900"])).strict.all()
     assert judged(item(["D2"], ["300400|D1+D2"])).strict.all()

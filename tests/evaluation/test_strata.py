@@ -105,6 +105,12 @@ def test_ids_that_the_kb_joins_with_others_are_known(kb):
     assert members(found, "similarity")["0.8-1.0"] == [0]
 
 
+def test_names_of_rows_that_join_an_id_with_others_are_gold_names_too(make_kb):
+    rows = make_kb({"D1": "ataxia telangiectasia", "D1|208900": "louis bar syndrome", "X1+D1": "at"})
+    found = strata([item(text, "D1") for text in ("ataxia telangiectasia", "Louis-Bar syndrome", "AT", "ataxia")], rows)
+    assert members(found)["not direct match"] == [3]
+
+
 def test_a_homonym_is_the_mention_or_the_nearest_gold_name(kb):
     items = [item("MI", "C:1"), item("mis", "C:3"), item("heart attack", "C:2"), item("MI"), item("q", "C:404")]
     assert members(strata(items, kb), "name") == {"homonym": [0, 1, 3]}

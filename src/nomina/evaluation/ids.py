@@ -75,10 +75,20 @@ class IdMap:
         return self._look(id).rule != "unknown"
 
     def candidate(self, id: str) -> frozenset[str]:
-        """The ids of a predicted concept: the whole and, where it joins several, each; none where it says NIL."""
+        """The ids of a predicted concept: the whole and, where it joins several, each; none where it says NIL.
+
+        With a KB only what is one concept of it is taken apart: else a guess of twenty ids would be twenty answers.
+        """
         if id not in self._sets:
-            self._sets[id] = frozenset(self(part) for part in (id, *_JOINED.split(id)) if not is_nil(part))
+            parts = _JOINED.split(id)
+            apart = parts if len(parts) > 1 and (self.kb is None or self._is_concept(id, parts)) else ()
+            self._sets[id] = frozenset(self(part) for part in (id, *apart) if not is_nil(part))
         return self._sets[id]
+
+    def _is_concept(self, id: str, parts: Sequence[str]) -> bool:
+        """Whether the KB has a concept of just these ids."""
+        live = frozenset(self(part) for part in parts)
+        return id in (self.kb or ()) or len(live) == 1 or live in self._wholes
 
     def gold(self, parts: Sequence[Sequence[str]]) -> Gold:
         """``Mention.gold`` as it is compared: NIL is left out, () where nothing else is there."""
@@ -144,6 +154,12 @@ class IdMap:
         """Ids that the KB has only joined with others in one id."""
         joined = (id for id in self.kb or () if "|" in id or "+" in id)
         return frozenset(part.strip() for id in joined for part in _JOINED.split(id))
+
+    @cached_property
+    def _wholes(self) -> frozenset[frozenset[str]]:
+        """The ids that the KB joins in one, each as a set."""
+        joined = (id for id in self.kb or () if "|" in id or "+" in id)
+        return frozenset(frozenset(self(part) for part in _JOINED.split(id)) for id in joined)
 
     @cached_property
     def _prefixes(self) -> tuple[str, ...]:

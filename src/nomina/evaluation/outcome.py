@@ -114,13 +114,16 @@ def outcome(items: Sequence[Item], ids: IdMap, form: Form) -> Outcome:
 
 
 def distinct(candidates: Iterable[Candidate], form: Form) -> Iterator[tuple[int, list[Candidate]]]:
-    """The blocks of candidates with their ranks; of a concept only the first, where concepts are counted."""
+    """The blocks of candidates with their ranks; of a concept only the first, where concepts are counted.
+
+    Owners of one name share a row and a rank: candidates of one row at different ranks are different names.
+    """
     counted: set[object] = set()
     for _, tied in groupby(candidates, key=lambda candidate: candidate.rank):
         rank = len(counted) + 1
         if form == "name":
             block = list(tied)
-            counted.update((c.name, c.entity_id) if c.row < 0 else c.row for c in block)
+            counted.update((c.rank, c.name, c.entity_id) if c.row < 0 else (c.rank, c.row) for c in block)
         else:
             block = []
             for candidate in tied:

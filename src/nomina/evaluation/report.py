@@ -29,9 +29,11 @@ from nomina.types import Document, Prediction
 
 __all__ = ["Report", "evaluate"]
 
-
 EXACT, TRAIN, TFIDF = "exact match", "train look-up", "TF-IDF"
 """Names of the baselines in a report."""
+_MUCH_TIED = 0.01
+_MUCH_DROPPED = 0.1
+_NAMES_A_CONCEPT = 1.2  # under it lists of names seldom hold a concept twice
 
 
 class _Ground(NamedTuple):
@@ -116,8 +118,7 @@ def evaluate(
     del items
     judged = {name: found} | {each: _judged(each, made, ground)[0] for each, made in others.items()}
     corpus = _corpus(ground, corpus_path)
-    warnings = [corpus.coverage.warning] if corpus.coverage and corpus.coverage.warning else []
-    warnings += [warning for each in judged.values() for warning in each.warnings]
+    warnings = [*_of_gold(corpus, counts, protocol), *(told for each in judged.values() for told in each.warnings)]
     if baselines and not end_to_end:
         judged |= {each: _judged(each, made, ground)[0] for each, made in _baselines(ground, learnt)}
     outcomes = {each: one.outcome for each, one in judged.items()}
@@ -219,6 +220,17 @@ def _corpus(ground: _Ground, path: str) -> Corpus:
     )
 
 
+def _of_gold(corpus: Corpus, dropped: Mapping[str, int], protocol: str) -> Iterator[str]:
+    """What a reader has to know of the gold before believing any figure."""
+    if corpus.coverage and corpus.coverage.warning:
+        yield corpus.coverage.warning
+    left_out = sum(dropped.values())
+    share = left_out / max(left_out + corpus.mentions, 1)
+    if share > _MUCH_DROPPED:
+        told = ", ".join(f"{number:,} {why}" for why, number in dropped.items())
+        yield f"{protocol} drops {share:.1%} of the mentions ({told}): the figures are of the rest"
+
+
 def _warnings(name: str, paired: Paired, found: Outcome, ground: _Ground) -> Iterator[str]:
     """What a reader has to know before believing the figures of a system."""
     missing = int(found.missing.sum())
@@ -227,10 +239,20 @@ def _warnings(name: str, paired: Paired, found: Outcome, ground: _Ground) -> Ite
     predictions = [each for item in paired.items for each in item.predictions if each.candidates]
     firsts = [each.candidates[0].entity_id for each in predictions if not is_nil(each.candidates[0].entity_id)]
     if ground.kb is not None and firsts:
-        known = np.mean([id in ground.ids for id in firsts])
+        known = np.mean([any(part in ground.ids for part in ground.ids.candidate(id)) for id in firsts])
         if known < LEAST_COVERAGE:
             yield f"only {known:.1%} of what {name} predicts is in the KB {ground.kb.manifest.name}: is it the same KB?"
-    if ground.protocol.form == "name" and found.depth > 1 and not any(map(_repeats, predictions)):
+    joined = max((1 + sum(map(id.count, "|+")) for id in firsts), default=1)
+    if ground.kb is None and joined > 1:
+        yield f"{name} predicts up to {joined} ids joined in one, each of which may hit: name the KB with --kb"
+    tied = float((found.any[:, 0] - found.expected[:, 0])[~found.nil_gold].mean())
+    if tied > _MUCH_TIED:
+        yield (
+            f"{name} leaves candidates tied in the first rank: 'any' gives ties whole, by lot its acc@1 is"
+            f" {100 * tied:.1f} points lower (see expected)"
+        )
+    several = ground.kb is None or len(ground.kb.names) > _NAMES_A_CONCEPT * len(ground.kb)
+    if ground.protocol.form == "name" and several and found.depth > 1 and not any(map(_repeats, predictions)):
         yield (
             f"{name} seems to rank concepts, not names: under {ground.protocol.name} its figures beyond k = 1 are not"
             " comparable with published ones (see nomina link --level name)"

@@ -160,12 +160,11 @@ def _ids(item: Item) -> frozenset[str]:
 
 
 def _holders(kb: KnowledgeBase, ids: set[str]) -> dict[str, list[str]]:
-    """The concepts that have these ids: themselves, or those whose id joins several by | or + (BioSyn's rows)."""
+    """The concepts that have these ids: themselves, and those whose id joins several by | or + (BioSyn's rows)."""
     found = {id: [id] for id in ids if id in kb}
-    if missing := ids - found.keys():
-        for joined in (id for id in kb if _JOINED.search(id)):
-            for id in missing.intersection(_JOINED.split(joined)):
-                found.setdefault(id, []).append(joined)
+    for joined in (id for id in kb if _JOINED.search(id)):
+        for id in ids.intersection(_JOINED.split(joined)):
+            found.setdefault(id, []).append(joined)
     return found
 
 
