@@ -91,3 +91,13 @@ def test_one_prediction_that_answers_two_alike_is_one_prediction():
     of = mention(0, "a", "A")
     found = scored([document("1", of, mention(0, "a", "B"))], [predicted("1", of, "A")])
     assert prf(found.mention) == (1.0, 0.5, 2 / 3)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_order_of_predictions_changes_nothing(turned):
+    gold = document("1", mention(0, "a" * 10, "A"), mention(10, "b" * 10, "A"))
+    made = [predicted("1", mention(5, "c" * 10), "A"), predicted("1", mention(0, "aaaa"), "A")]
+    assert prf(scored([gold], made[::-1] if turned else made).overlap) == (1.0, 1.0, 1.0)
+    either = document("1", Mention(((0, 1),), "a", None, (("A", "B"),)), mention(2, "b", "A"))
+    said = [predicted("1", mention(0, "a"), "A"), predicted("1", mention(2, "b"), "B")]
+    assert prf(scored([either], said[::-1] if turned else said).document) == (1.0, 1.0, 1.0)

@@ -7,8 +7,8 @@ id is one of gold's, of any part. Gold mentions without a concept are not asked 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from nomina.evaluation.ids import IdMap, is_nil
 from nomina.evaluation.match import Item, Paired
@@ -17,6 +17,8 @@ from nomina.evaluation.shape import EndToEnd, Score
 from nomina.types import Span
 
 Spans = tuple[Span, ...]
+Left = TypeVar("Left")
+Right = TypeVar("Right")
 
 
 class _Placed(NamedTuple):
@@ -33,10 +35,10 @@ def end_to_end(paired: Paired, ids: IdMap) -> EndToEnd:
     ``document``: the distinct concepts of a document, wherever they stand. Pairs are made one to one.
     """
     said, meant, wanted = _said(paired, ids), _meant(paired.items), _wanted(paired.items)
-    exact = sum(len(mentions) - len(_unpaired(said[document], mentions)[1]) for document, mentions in meant.items())
-    overlap = sum(_overlapping(said[document], mentions) for document, mentions in meant.items())
+    exact = sum(_pairs(said[document], mentions, _in_place) for document, mentions in meant.items())
+    overlap = sum(_pairs(said[document], mentions, _near) for document, mentions in meant.items())
     concepts = {document: dict.fromkeys(each.ids for each in placed) for document, placed in said.items()}
-    found = sum(_met(concepts.get(document, ()), golds) for document, golds in wanted.items())
+    found = sum(_pairs(list(concepts.get(document, ())), golds, _meets) for document, golds in wanted.items())
     predicted, gold = sum(map(len, said.values())), sum(map(len, meant.values()))
     return EndToEnd(
         mention=_score(exact, predicted, gold),
@@ -77,43 +79,38 @@ def _wanted(items: Iterable[Item]) -> dict[str, list[frozenset[str]]]:
     return {document: list(golds) for document, golds in found.items()}
 
 
-def _unpaired(said: Iterable[_Placed], meant: Iterable[_Placed]) -> tuple[list[_Placed], list[_Placed]]:
-    """Predictions and gold that are left when those of the same spans and a common id are paired."""
-    left, missed = list(said), []
-    for gold in meant:
-        for i, each in enumerate(left):
-            if each.spans == gold.spans and each.ids & gold.ids:
-                del left[i]
-                break
-        else:
-            missed.append(gold)
-    return left, missed
+def _in_place(said: _Placed, gold: _Placed) -> bool:
+    return said.spans == gold.spans and not said.ids.isdisjoint(gold.ids)
 
 
-def _overlapping(said: Sequence[_Placed], meant: Sequence[_Placed]) -> int:
-    """How many pairs share a character and an id; those of the same spans are made first."""
-    left, missed = _unpaired(said, meant)
-    pairs = len(meant) - len(missed)
-    for gold in missed:
-        for i, each in enumerate(left):
-            if each.ids & gold.ids and _share(each.spans, gold.spans):
-                del left[i]
-                pairs += 1
-                break
-    return pairs
+def _near(said: _Placed, gold: _Placed) -> bool:
+    return not said.ids.isdisjoint(gold.ids) and _share(said.spans, gold.spans)
 
 
 def _share(one: Spans, other: Spans) -> bool:
     return any(start < end2 and start2 < end for start, end in one for start2, end2 in other)
 
 
-def _met(said: Iterable[frozenset[str]], golds: Iterable[frozenset[str]]) -> int:
-    """How many pairs of a predicted concept and a part of gold have a common id."""
-    left, pairs = list(said), 0
-    for gold in golds:
-        for i, concept in enumerate(left):
-            if concept & gold:
-                del left[i]
-                pairs += 1
-                break
-    return pairs
+def _meets(said: frozenset[str], gold: frozenset[str]) -> bool:
+    return not said.isdisjoint(gold)
+
+
+def _pairs(said: Sequence[Left], golds: Sequence[Right], fits: Callable[[Left, Right], bool]) -> int:
+    """The most pairs, one to one, that can be made of what fits, whatever the order (augmenting paths)."""
+    near = [[i for i, each in enumerate(said) if fits(each, gold)] for gold in golds]
+    taken: dict[int, int] = {}
+
+    def placed(j: int, tried: set[int]) -> bool:
+        free = next((i for i in near[j] if i not in taken), None)
+        if free is not None:
+            taken[free] = j
+            return True
+        for i in near[j]:
+            if i not in tried:
+                tried.add(i)
+                if placed(taken[i], tried):
+                    taken[i] = j
+                    return True
+        return False
+
+    return sum(placed(j, set()) for j in range(len(golds)))

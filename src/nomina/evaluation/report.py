@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from nomina.evaluation.metrics import pairs
 from nomina.evaluation.mistakes import mistakes
 from nomina.evaluation.outcome import Outcome, outcome
 from nomina.evaluation.protocols import Protocol, prepare, protocol_of, rewritten
-from nomina.evaluation.shape import Corpus, EndToEnd, Knowledge, Made, Report, Training
+from nomina.evaluation.shape import Comparison, Corpus, EndToEnd, Knowledge, Made, Mistake, Report, System, Training
 from nomina.evaluation.significance import SAMPLES
 from nomina.evaluation.strata import Stratum, strata
 from nomina.kb.store import KnowledgeBase
@@ -95,10 +95,9 @@ def evaluate(
         protocol: A name of ``protocols.PROTOCOLS``.
         train: What a system was trained on: for strata and the look-up baseline.
         against: Other systems' predictions for the same gold, by name.
-        name: The system's.
         baselines: Whether exact match, train look-up and TF-IDF are run beside it.
-        end_to_end: Whether the mentions were found in raw text: predictions may stand anywhere, gold mentions without
-            one count as missed, and there are no baselines.
+        end_to_end: Whether mentions were found in raw text: predictions may stand anywhere; there are no baselines.
+        name: What the report calls the system.
         seed: Of all resampling.
         samples: Resamples of a bootstrap.
         corpus_path: What the report calls gold.
@@ -109,19 +108,13 @@ def evaluate(
         UsageError: no such protocol, no gold to judge by, predictions that are not for this gold, names given twice.
     """
     ground, counts = _ground(list(gold), kb, protocol_of(protocol), end_to_end, corpus_path)
-    rule = ground.protocol.primary
     learnt = None if train is None else [rewritten(document, ground.protocol) for document in train]
-    groups = _strata(ground, learnt)
-    others = _others(name, against or {})
-    found, items = _judged(name, predictions, ground)
-    shown, total = mistakes(items, found.outcome, rule, ground.documents, kb, groups)
-    del items
+    groups, others = _strata(ground, learnt), _others(name, against or {})
+    found, shown, total = _first(name, predictions, ground, groups)
     judged = {name: found} | {each: _judged(each, made, ground)[0] for each, made in others.items()}
     corpus = _corpus(ground, corpus_path)
-    warnings = [*_of_gold(corpus, counts, protocol), *(told for each in judged.values() for told in each.warnings)]
-    if baselines and not end_to_end:
-        judged |= {each: _judged(each, made, ground)[0] for each, made in _baselines(ground, learnt)}
-    outcomes = {each: one.outcome for each, one in judged.items()}
+    warnings = (*_of_gold(corpus, counts, protocol), *(told for each in judged.values() for told in each.warnings))
+    judged |= {each: _judged(each, made, ground)[0] for each, made in _baselines(ground, learnt, baselines)}
     return Report(
         protocol=protocol,
         corpus=corpus,
@@ -129,15 +122,35 @@ def evaluate(
         train=None if learnt is None else Training(train_path, len(learnt), sum(len(d.mentions) for d in learnt)),
         dropped=counts,
         missing=int(found.outcome.missing.sum()),
-        warnings=tuple(warnings),
-        systems=tuple(
-            system(each, one.outcome, ground.items, rule, groups, seed=seed, samples=samples, end_to_end=one.end_to_end)
-            for each, one in judged.items()
-        ),
-        comparisons=comparisons(outcomes, ground.items, rule, seed=seed, samples=samples),
+        warnings=warnings,
+        systems=_systems(judged, ground, groups, seed, samples),
+        comparisons=_compared(judged, ground, seed, samples),
         errors=shown,
         errors_total=total,
         made=Made(command, _versions(), seed),
+    )
+
+
+def _first(
+    name: str, predictions: Iterable[Prediction], ground: _Ground, groups: Sequence[Stratum]
+) -> tuple[_Judged, tuple[Mistake, ...], int]:
+    """The system asked about, the first of its mistakes, and how many there are; its predictions are let go."""
+    found, items = _judged(name, predictions, ground)
+    return found, *mistakes(items, found.outcome, ground.protocol.primary, ground.documents, ground.kb, groups)
+
+
+def _compared(judged: Mapping[str, _Judged], ground: _Ground, seed: int, samples: int) -> tuple[Comparison, ...]:
+    outcomes = {each: one.outcome for each, one in judged.items()}
+    return comparisons(outcomes, ground.items, ground.protocol.primary, seed=seed, samples=samples)
+
+
+def _systems(
+    judged: Mapping[str, _Judged], ground: _Ground, groups: Sequence[Stratum], seed: int, samples: int
+) -> tuple[System, ...]:
+    rule = ground.protocol.primary
+    return tuple(
+        system(each, one.outcome, ground.items, rule, groups, seed=seed, samples=samples, end_to_end=one.end_to_end)
+        for each, one in judged.items()
     )
 
 
@@ -193,8 +206,12 @@ def _judged(name: str, predictions: Iterable[Prediction], ground: _Ground) -> tu
     return _Judged(found, spans, tuple(_warnings(name, paired, found, ground))), paired.items
 
 
-def _baselines(ground: _Ground, learnt: list[Document] | None) -> Iterator[tuple[str, Iterable[Prediction]]]:
+def _baselines(
+    ground: _Ground, learnt: list[Document] | None, wanted: bool
+) -> Iterator[tuple[str, Iterable[Prediction]]]:
     """Exact match and TF-IDF where there is a KB, train look-up where there are training data."""
+    if not wanted or ground.anywhere:
+        return
     documents, kb, form = ground.documents, ground.kb, ground.protocol.form
     if kb is not None:
         yield EXACT, exact_match(documents, kb, form)
