@@ -185,8 +185,10 @@ def test_the_integer_product_is_that_of_numpy(seed, rows, dim, columns) -> None:
     rng = np.random.default_rng(seed)
     one = rng.integers(0, 256, (rows, dim), np.uint8)
     other = rng.integers(-127, 128, (dim, columns)).astype(np.int8)
+    scale = rng.random((rows, 1), np.float32)
     expected = (one.astype(np.int64) - 128) @ other.astype(np.int64)
-    assert np.array_equal(IntegerProduct(128, 1)(one, other), expected)
+    assert np.array_equal(IntegerProduct(128, 1)(one, other, np.ones_like(scale)), expected)
+    assert IntegerProduct(128, 1)(one, other, scale) == pytest.approx(scale * expected, rel=1e-6)
 
 
 @pytest.mark.extras
@@ -194,7 +196,7 @@ def test_the_model_of_the_product_is_valid_onnx() -> None:
     onnx = pytest.importorskip("onnx")
     model = onnx.load_from_string(_model(128))
     onnx.checker.check_model(model)
-    assert [node.op_type for node in model.graph.node] == ["MatMulInteger"]
+    assert [node.op_type for node in model.graph.node] == ["MatMulInteger", "Cast", "Mul"]
 
 
 def test_the_table_names_indexes_and_nothing_else_is_one() -> None:

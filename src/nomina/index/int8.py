@@ -85,10 +85,10 @@ class Int8Index(ScanningIndex):
         above a step's half over the sum of the other's components, at most sqrt(dim) of a unit vector.
         """
         row_step = 256 * self._mean_scale
-        query_steps = np.abs(queries).max(axis=1) / 127
-        likely = _DEVIATIONS * np.sqrt((row_step**2 + query_steps**2) / 6)
-        greatest = (256 * self._most_scale + query_steps) * np.sqrt(self.dim)
-        return cast(Floats, (np.minimum(likely, greatest) + 2e-6).astype(np.float32))
+        query_step = float(self._step(queries))
+        likely = _DEVIATIONS * np.sqrt((row_step**2 + query_step**2) / 6)
+        greatest = (256 * self._most_scale + query_step) * np.sqrt(self.dim)
+        return np.full(len(queries), min(likely, greatest) + 2e-6, np.float32)
 
     @cached_property
     def _mean_scale(self) -> float:
@@ -99,19 +99,21 @@ class Int8Index(ScanningIndex):
         return float(self.scale.max(initial=0))
 
     def _prepared(self, queries: Floats) -> object:
-        steps = np.abs(queries).max(axis=1) / 127
-        steps[steps == 0] = 1
-        small = np.ascontiguousarray(np.rint(queries / steps[:, None]).astype(np.int8).T)
-        return _Prepared(small, (256 * steps).astype(np.float32))
+        step = self._step(queries)
+        return _Prepared(np.ascontiguousarray(np.rint(queries / step).astype(np.int8).T), 256 * step)
+
+    @staticmethod
+    def _step(queries: Floats) -> np.float32:
+        """One step for all queries of a batch: their products then need no scale of their own."""
+        return np.float32(np.abs(queries).max(initial=0) / 127 or 1)
 
     def _products(self, chosen: slice, allowed: Ints | None, prepared: object) -> Floats:
-        small, factors = cast(_Prepared, prepared)
+        columns, factor = cast(_Prepared, prepared)
         high, scale = self.high[chosen], self.scale[chosen]
         if allowed is not None and len(allowed) < len(high):
             high, scale = high[allowed], scale[allowed]
-        scores = np.multiply(self._product(high, small), scale[:, None], dtype=np.float32, casting="unsafe")
+        scores = self._product(high, columns, factor * scale[:, None])
         self._hand_back(chosen.start, chosen.stop)
-        scores *= factors
         return scores
 
     def _hand_back(self, start: int, stop: int | None) -> None:
@@ -128,10 +130,10 @@ class Int8Index(ScanningIndex):
 
 
 class _Prepared(NamedTuple):
-    """Queries as 8-bit columns (dim, n) and the factor that makes cosines of their products, (n,)."""
+    """Queries as 8-bit columns (dim, n), and the factor that, with a row's scale, makes cosines of their products."""
 
-    small: NDArray[np.int8]
-    factors: Floats
+    columns: NDArray[np.int8]
+    factor: np.float32
 
 
 def _shapes(size: int, dim: int) -> list[tuple[np.dtype[Any], tuple[int, ...]]]:
