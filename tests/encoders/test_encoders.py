@@ -4,37 +4,21 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("transformers")
 
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # noqa: E402
+from encoder_cases import save_bert, tokenizer  # noqa: E402
 
 from nomina import encoders  # noqa: E402
 from nomina.encoders.bert import BertEncoder  # noqa: E402
 from nomina.encoders.rescnn import ResCnn, ResCnnEncoder  # noqa: E402
 from nomina.errors import ArtifactError, UsageError  # noqa: E402
 
-WORDS = "heart attack short stature seizure of the and 5 fu breast cancer".split()
 TEXTS = ["heart attack", "", "short stature of the heart and breast cancer", "5 fu", "unheard word", "Seizure"]
-
-
-def tokenizer():
-    vocabulary = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
-    made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    made.normalizer, made.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.Whitespace()
-    made.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    return made
 
 
 @pytest.fixture(scope="module")
 def bert_folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bert")
-    config = transformers.BertConfig(
-        vocab_size=16, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=32
-    )
-    torch.manual_seed(0)
-    transformers.BertModel(config).save_pretrained(folder)
-    tokenizer().save(str(folder / "tokenizer.json"))
-    return folder
+    return save_bert(tmp_path_factory.mktemp("bert"), 16, 32)
 
 
 @pytest.fixture(params=["bert-cls", "bert-mean", "rescnn-max", "rescnn-attention"])

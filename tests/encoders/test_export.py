@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("transformers")
 
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # noqa: E402
+from encoder_cases import save_bert, tokenizer  # noqa: E402
 
 from nomina.encoders import compress  # noqa: E402
 from nomina.encoders.bert import BertEncoder  # noqa: E402
@@ -18,29 +18,13 @@ from nomina.encoders.unrolled import UnrolledResCnn  # noqa: E402
 from nomina.errors import ArtifactError, MissingExtra, UsageError  # noqa: E402
 from nomina.linkers.embedding import fingerprint, open_encoder  # noqa: E402
 
-WORDS = "heart attack short stature seizure of the and 5 fu breast cancer".split()
 TEXTS = ["heart attack", "", "short stature of the heart and breast cancer", "5 fu", "unheard word", "Seizure", "of"]
 VOCABULARY = 400
 
 
-def tokenizer():
-    vocabulary = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
-    made = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    made.normalizer, made.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.Whitespace()
-    made.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    return made
-
-
 @pytest.fixture(scope="module")
 def bert_folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bert")
-    config = transformers.BertConfig(
-        vocab_size=VOCABULARY, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=200
-    )
-    torch.manual_seed(0)
-    transformers.BertModel(config).save_pretrained(folder)
-    tokenizer().save(str(folder / "tokenizer.json"))
-    return folder
+    return save_bert(tmp_path_factory.mktemp("bert"), VOCABULARY, 200)
 
 
 def rescnn(pooling):
