@@ -51,5 +51,5 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(RUN)
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.test
-	$(INSTALL) --editable ".[dev,train,oracles,parquet,spacy]"
+	$(INSTALL) --editable ".[dev,train,oracles,parquet,spacy,faiss]"
 	@touch $@
