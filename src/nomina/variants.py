@@ -115,6 +115,7 @@ def stem(token: str) -> str:
     return token
 
 
+_RELATIVES = {word: tuple(group.split()) for group in tables.FAMILIES.split(",") for word in group.split()}
 _FAMILIES = {stem(word): stem(group.split()[0]) for group in tables.FAMILIES.split(",") for word in group.split()}
 
 
@@ -127,3 +128,12 @@ def family(token: str) -> str:
     """
     root = stem(token)
     return _FAMILIES.get(root, root)
+
+
+def relatives(word: str) -> tuple[str, ...]:
+    """The other words of a lower-case word's family, as the table spells them.
+
+    >>> relatives("kidney"), relatives("stone")
+    (('renal',), ())
+    """
+    return tuple(other for other in _RELATIVES.get(word, ()) if other != word)

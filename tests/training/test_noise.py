@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nomina.training.noise import NOISE, abbreviation, fewer_words, noisy, order, plural, punctuation, typo
+from nomina.training.noise import (
+    NOISE,
+    abbreviation,
+    british,
+    fewer_words,
+    noisy,
+    order,
+    plural,
+    predicate,
+    punctuation,
+    qualified,
+    relative,
+    typo,
+)
 
 
 def many(kind, name, tries=200):
@@ -59,3 +72,27 @@ def test_noise_leaves_something_and_is_the_same_for_a_seed(name, seed, kind):
     changed = noisy(name, random.Random(seed), {kind: 1.0})
     assert changed
     assert changed == noisy(name, random.Random(seed), {kind: 1.0})
+
+
+def test_british_spelling():
+    assert british("Uterine hemorrhage and anemia", random.Random(0)) == "Uterine haemorrhage and anaemia"
+    assert british("hemiplegia", random.Random(0)) == "hemiplegia"
+
+
+def test_a_relative_of_one_word():
+    assert many(relative, "Kidney tumor") == {
+        "renal tumor", "Kidney neoplasm", "Kidney neoplasia", "Kidney neoplastic",
+    }  # fmt: skip
+    assert many(relative, "gout") == {"gout"}
+
+
+def test_qualified_keeps_the_name():
+    found = many(qualified, "gout", 500)
+    assert {"history of gout", "gout in childhood", "mild gout"} <= found
+    assert all(name.startswith("gout ") or name.endswith(" gout") for name in found)
+
+
+def test_predicate_puts_an_adjective_behind():
+    assert {"fingers are short", "fingers short"} <= many(predicate, "short fingers")
+    assert many(predicate, "fingers") == {"fingers"}
+    assert many(predicate, "finger joint") == {"finger joint"}

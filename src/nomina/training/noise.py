@@ -6,12 +6,15 @@ import random
 import re
 from collections.abc import Callable
 
-from nomina.variants import singular
+from nomina.training.noise_tables import BRITISH, QUALIFIERS
+from nomina.variants import is_adjective, relatives, singular
 
 _WORD = re.compile(r"[^\W_]+")
 _COMMA = re.compile(r"^([^,]+), ([^,]+)$")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST_TYPO = 5
+_AMERICAN = re.compile("|".join(BRITISH))
+_VERBS = ("is", "are", "was", "were", "appear", "that are")
 _SMALL_WORDS = frozenset("of the and with in to a an due by for on".split())
 
 
@@ -85,6 +88,37 @@ def fewer_words(name: str, rng: random.Random) -> str:
     return " ".join(rest) or name
 
 
+def british(name: str, rng: random.Random) -> str:
+    """American spellings as they are written elsewhere ("hemorrhage": "haemorrhage")."""
+    del rng
+    return _AMERICAN.sub(lambda match: BRITISH[match.group()], name)
+
+
+def relative(name: str, rng: random.Random) -> str:
+    """One word replaced by another of its family ("kidney stones": "renal stones")."""
+    found = [(match.span(), others) for match in _WORD.finditer(name) if (others := relatives(match.group().lower()))]
+    if not found:
+        return name
+    (start, end), others = rng.choice(found)
+    return name[:start] + rng.choice(others) + name[end:]
+
+
+def qualified(name: str, rng: random.Random) -> str:
+    """A word or two beside the name that say little ("marked ...", "history of ...", "... in childhood")."""
+    before, after = QUALIFIERS
+    if rng.random() < len(after) / (len(before) + len(after)):
+        return f"{name} {rng.choice(after)}"
+    return f"{rng.choice(before)} {name}"
+
+
+def predicate(name: str, rng: random.Random) -> str:
+    """The adjective of a short name behind its noun, as sentences have it ("short fingers": "fingers are short")."""
+    first, _, rest = name.partition(" ")
+    if not rest or len(rest.split()) > 3 or not is_adjective(first.lower()):
+        return name
+    return f"{rest} {rng.choice(_VERBS)} {first}" if rng.random() < 0.7 else f"{rest} {first}"
+
+
 NOISE: dict[str, Callable[[str, random.Random], str]] = {
     "typo": typo,
     "plural": plural,
@@ -92,6 +126,10 @@ NOISE: dict[str, Callable[[str, random.Random], str]] = {
     "abbreviation": abbreviation,
     "punctuation": punctuation,
     "fewer_words": fewer_words,
+    "british": british,
+    "relative": relative,
+    "qualified": qualified,
+    "predicate": predicate,
 }
 
 
