@@ -67,9 +67,11 @@ def test_gradients_reach_the_tuned_weights_only(encoder):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_saved_and_loaded(encoder, half, tmp_path):
+    encoder.query_prefix = "? " if half else ""
     encoder.save(tmp_path / "saved", half=half)
     again = encoders.load(tmp_path / "saved")
     assert type(again) is type(encoder)
+    assert again.query_prefix == encoder.query_prefix
     assert again.options() == encoder.options()
     cosines = (again.encode(TEXTS) * encoder.encode(TEXTS)).sum(axis=1)
     assert cosines.min() > 1 - (1e-4 if half else 1e-6)

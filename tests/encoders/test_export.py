@@ -66,9 +66,11 @@ def test_the_exported_encoder_is_the_encoder(encoder, weights, tmp_path):
     pytest.importorskip("onnx")
     pytest.importorskip("onnxscript")
     encoder.module.train()
+    encoder.query_prefix = "? "
     figures = export(encoder, tmp_path / "model", TEXTS, weights=weights)
     assert encoder.module.training
     exported = OnnxEncoder(tmp_path / "model", threads=1)
+    assert exported.query_prefix == "? "
     expected, found = encoder.encode(TEXTS), exported.encode(TEXTS)
     cosines = (expected.astype(np.float64) * found).sum(axis=1)
     floor = 1 - 1e-5 if weights == "float32" else 0.9999

@@ -108,6 +108,7 @@ def change(folder, **options):
     [
         ({"length": None}, "does not say its length"),
         ({"special_tokens": 1}, "does not say its special_tokens"),
+        ({"query_prefix": 1}, "does not say its query_prefix"),
         ({"dim": 25}, "gives vectors of 24, not 25 numbers"),
     ],
 )

@@ -68,6 +68,19 @@ def test_names_are_encoded_once_as_they_were_written(kb):
     assert second.texts == ["seizures", "Seizures"]
 
 
+def test_a_prefix_stands_before_mentions_only(kb):
+    encoder = Counting()
+    encoder.query_prefix = "short "
+    linker = EmbeddingLinker(kb, encoder)
+    assert "Seizure" in encoder.texts
+    encoder.texts.clear()
+    ranking = linker.rank([query("seizure"), query("漢字")], 1)
+    assert encoder.texts == ["short seizure"]  # the prefix does not make a text known
+    expected = encoder.encode(["short seizure"])[0] @ encoder.encode(["Seizure"])[0]
+    assert (ranking.rows[0, 0], ranking.rows[1, 0]) == (kb.row("seizure"), NO_ROW)
+    assert ranking.scores[0, 0] == pytest.approx(expected, abs=1e-5)
+
+
 def test_scores_are_cosines_and_the_rule_is_embedding(kb):
     linker, encoder = EmbeddingLinker(kb, FOLDER), OnnxEncoder(FOLDER)
     ranking = linker.rank([query("seizure"), query("heart attach")], 6)

@@ -44,7 +44,9 @@ def load(folder: str | Path) -> TrainableEncoder:
     path = Path(folder) / DESCRIPTION
     try:
         options = json.loads(path.read_text(encoding="utf-8"))
-        kind = str(options.pop("kind"))
+        kind, prefix = str(options.pop("kind")), str(options.pop("query_prefix", ""))
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise ArtifactError(f"{path} does not describe a saved encoder: name a folder that has been saved") from error
-    return encoder_class(kind).load(folder, **options)
+    encoder = encoder_class(kind).load(folder, **options)
+    encoder.query_prefix = prefix
+    return encoder

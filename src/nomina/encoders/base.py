@@ -34,9 +34,12 @@ class Encoder(ABC):
 
     Attributes:
         dim: length of a vector.
+        query_prefix: what a linker puts before a mention, but not before a name, where the encoder was trained so: a
+            mention can then be near another name than the very same text.
     """
 
     dim: int
+    query_prefix: str = ""
 
     @abstractmethod
     def encode(self, texts: Sequence[str], batch_size: int = 256) -> NDArray[np.float32]:
@@ -133,7 +136,11 @@ class TrainableEncoder(Encoder):
         with atomic(target / WEIGHTS) as temporary:
             temporary.write_bytes(save(state, metadata={"format": "pt"}))
         with atomic(target / DESCRIPTION) as temporary:
-            temporary.write_text(json.dumps({"kind": self.kind, **self.options()}) + "\n", encoding="utf-8")
+            temporary.write_text(json.dumps(self._described()) + "\n", encoding="utf-8")
+
+    def _described(self) -> dict[str, Any]:
+        prefix = {"query_prefix": self.query_prefix} if self.query_prefix else {}
+        return {"kind": self.kind, **self.options(), **prefix}
 
     def weights(self) -> dict[str, Tensor]:
         """The tensors of ``model.safetensors``."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nomina.artifact import writing
 from nomina.encoders.base import TOKENIZER, TrainableEncoder, import_torch
 from nomina.encoders.compress import Model, Storage, import_onnx, large_weights, stored
-from nomina.encoders.onnx import BATCH, KIND, MODEL, session
+from nomina.encoders.onnx import BATCH, KIND, MODEL, OPTIONS, session
 from nomina.errors import ArtifactError, UsageError
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def export(
             f"the exported encoder's vectors are too far from torch's (cosine {cosines.min():.6f}, at least {least}"
             ' is wanted): store the weights as "float16" or "float32", or lower the floor'
         )
-    options = {"dim": encoder.dim, "length": encoder.length, "pad_id": encoder.pad_id}
-    with writing(folder, KIND, {**options, "special_tokens": encoder.special_tokens}) as target:
+    options = {name: getattr(encoder, name) for name in OPTIONS}
+    with writing(folder, KIND, options) as target:
         (target / MODEL).write_bytes(data)
         encoder.tokenizer.save(str(target / TOKENIZER))
     sizes = large_weights(model)

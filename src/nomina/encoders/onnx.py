@@ -24,7 +24,7 @@ BATCH = 64
 """Texts of a batch: on a CPU more of them leave its cache and are slower."""
 
 _CHUNK = 1 << 16
-_OPTIONS = {"length": int, "pad_id": int, "special_tokens": bool, "dim": int}
+OPTIONS = {"length": int, "pad_id": int, "special_tokens": bool, "dim": int, "query_prefix": str}
 
 
 class OnnxEncoder(Encoder):
@@ -48,6 +48,7 @@ class OnnxEncoder(Encoder):
         self.folder, self.threads, self.fingerprint = artifact.folder, threads, artifact.fingerprint
         self.length, self.pad_id, self.dim = options["length"], options["pad_id"], options["dim"]
         self.special_tokens: bool = options["special_tokens"]
+        self.query_prefix = options["query_prefix"]
         self.tokenizer = read_tokenizer(artifact.file(TOKENIZER), self.length)
         self._session = session(artifact.file(MODEL), threads)
         found = self._session.get_outputs()[0].shape[-1]
@@ -90,8 +91,8 @@ def known(tokenizer: Tokenizer, texts: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _checked(artifact: Artifact) -> dict[str, Any]:
-    options = dict(artifact.options)
-    for name, kind in _OPTIONS.items():
+    options = {"query_prefix": "", **artifact.options}
+    for name, kind in OPTIONS.items():
         if type(options.get(name)) is not kind:
             raise ArtifactError(f"{artifact.folder} does not say its {name}: export the model again")
     return options

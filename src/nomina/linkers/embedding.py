@@ -71,7 +71,8 @@ class EmbeddingLinker(Linker):
         ranking = Ranking.empty(len(queries), k)
         if not texts:
             return ranking
-        hits = self.index.search(self.encoder.encode(texts), k, within)
+        prefix = self.encoder.query_prefix
+        hits = self.index.search(self.encoder.encode([prefix + text for text in texts]), k, within)
         near = hits.scores > 0
         for text, rows, scores, there in zip(texts, *hits, near, strict=True):
             count = np.count_nonzero(there)
