@@ -16,6 +16,9 @@ from nomina.training.gather import gathered, over_all, share
 from nomina.training.loop import Objective
 from nomina.training.metric import MetricLoss, multi_similarity
 
+_NEIGHBOURS = 16
+"""Near concepts of each concept, out of which hard pairs are drawn."""
+
 
 @dataclass(frozen=True, slots=True)
 class AlignOptions:
@@ -37,6 +40,8 @@ class AlignOptions:
 class SelfAlignment(Objective[Ints]):
     """Synonym pairs under a metric loss; a batch is the numbers of left names, right names and concepts, (3, n).
 
+    Near concepts, for ``options.hard``, are those of the weights at the last call of ``renew``; the first batch calls it.
+
     Args:
         encoder: Whose module is trained.
         table: The tokens of n names, then of their noisy copies, a whole copy of the list after the other.
@@ -45,6 +50,8 @@ class SelfAlignment(Objective[Ints]):
         options: See there.
         loss: Of vectors and labels.
         weights: How often a pair comes in an epoch, (number of pairs,) whole numbers; None: once each.
+        first: The row of the name that stands for each concept, (concepts,); needed where ``options.hard`` is above 0
+            and ``neighbours`` are not set otherwise.
 
     Raises:
         RecipeError: the processes do not divide a batch.
@@ -59,9 +66,10 @@ class SelfAlignment(Objective[Ints]):
         options: AlignOptions,
         loss: MetricLoss = multi_similarity,
         weights: Ints | None = None,
+        first: Ints | None = None,
     ) -> None:
         self.module, self.table, self.pairs, self.names = encoder.module, table, pairs, names
-        self.options, self.metric = options, over_all(loss)
+        self.options, self.metric, self.first = options, over_all(loss), first
         self.neighbours: Ints | None = None
         self.copies = len(table.lengths) // names - 1
         self._examples = np.arange(len(pairs)) if weights is None else np.repeat(np.arange(len(pairs)), weights)
@@ -78,12 +86,34 @@ class SelfAlignment(Objective[Ints]):
         Of several processes each gets its share of every batch, whose size they must divide.
         """
         rng = np.random.default_rng([self.options.seed, epoch])
+        if self.neighbours is None:
+            self.renew()
         for batch in bucketed(self._lengths, self.options.batch_size, rng):
             chosen = self._examples[batch]
             if self.neighbours is not None and self.options.hard > 0:
                 chosen = self._harder(chosen, rng)
             process, processes = share()
             yield self._sides(chosen, rng)[:, process::processes]
+
+    @property
+    def steps(self) -> int:
+        """Batches of an epoch."""
+        return len(self._examples) // self.options.batch_size
+
+    def renew(self) -> None:
+        """Look the near concepts up anew, with the weights as they are."""
+        if self.first is not None and self.options.hard > 0 and len(self.first) > 1:
+            vectors = self.table.vectors(self.module, self.first, bf16=True)
+            self.neighbours = near_concepts(vectors, min(_NEIGHBOURS, len(vectors) - 1), chunk=1024)
+
+    def state(self) -> dict[str, Tensor]:
+        """The near concepts: they depend on weights of an earlier step."""
+        return {} if self.neighbours is None else {"neighbours": torch.from_numpy(self.neighbours)}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """See ``Objective.restore``."""
+        if "neighbours" in state:
+            self.neighbours = state["neighbours"].numpy()
 
     def _harder(self, chosen: Ints, rng: np.random.Generator) -> Ints:
         """Replace the last share of a batch by pairs of concepts near to the others'."""
@@ -125,7 +155,7 @@ class DistilledAlignment(SelfAlignment):
         encoder, table, pairs, names, options: See ``SelfAlignment``.
         targets: The teacher's vectors of all rows of the table, (rows, the student's dim), unit rows, any float type.
         weight: Of the metric loss.
-        weights: See ``SelfAlignment``.
+        weights, loss, first: See ``SelfAlignment``.
     """
 
     def __init__(
@@ -138,8 +168,10 @@ class DistilledAlignment(SelfAlignment):
         targets: Tensor,
         weight: float = 1.0,
         weights: Ints | None = None,
+        loss: MetricLoss = multi_similarity,
+        first: Ints | None = None,
     ) -> None:
-        super().__init__(encoder, table, pairs, names, options, weights=weights)
+        super().__init__(encoder, table, pairs, names, options, loss, weights, first)
         self.targets, self.weight = targets, weight
 
     def loss(self, batch: Ints) -> Tensor:

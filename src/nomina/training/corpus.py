@@ -38,6 +38,7 @@ class CorpusOptions:
         loss: "ms", multi-similarity over all rows of a batch, or "marginal", the share of the right names.
         temperature: of "marginal".
         seed: of the order and of all choices.
+        positive_scale, negative_scale, base, margin: of "ms"; see ``metric.multi_similarity``.
     """
 
     batch_size: int = 32
@@ -48,6 +49,10 @@ class CorpusOptions:
     loss: Loss = "ms"
     temperature: float = 0.05
     seed: int = 0
+    positive_scale: float = 1.0
+    negative_scale: float = 60.0
+    base: float = 0.5
+    margin: float = 0.2
 
 
 class CorpusTuning(Objective[Ints]):
@@ -86,6 +91,7 @@ class CorpusTuning(Objective[Ints]):
         for row, concepts in enumerate(self._gold, start=self.names):
             labels[row, : len(concepts)] = concepts
         self._labels = torch.from_numpy(labels)
+        self._found: tuple[int, Ints] | None = None
 
     def batches(self, epoch: int) -> Iterator[Ints]:
         """Every mention so often as it should come, some names as mentions; depends on the encoder as it is."""
@@ -93,7 +99,7 @@ class CorpusTuning(Objective[Ints]):
         some = rng.permutation(self._extra)[: self.options.names] + self.mentions
         chosen = rng.permutation(np.concatenate([self._once, some]))
         distinct, places = np.unique(chosen, return_inverse=True)
-        near = self.nearest(distinct + self.names)
+        near = self._nearest_of(epoch, distinct + self.names)
         size = self.options.batch_size
         for start in range(0, len(chosen) - len(chosen) % size or len(chosen), size):
             batch = zip(chosen[start : start + size].tolist(), places[start : start + size].tolist(), strict=True)
@@ -112,6 +118,23 @@ class CorpusTuning(Objective[Ints]):
         else:
             wrong = np.resize(wrong, self.options.negatives)
         return np.concatenate([[mention + self.names], first, others, wrong])
+
+    def _nearest_of(self, epoch: int, rows: Ints) -> Ints:
+        """The nearest names as they were when the epoch began."""
+        if self._found is None or self._found[0] != epoch or len(self._found[1]) != len(rows):
+            self._found = epoch, self.nearest(rows)
+        return self._found[1]
+
+    def state(self) -> dict[str, Tensor]:
+        """The epoch and its nearest names: they depend on the weights at its beginning."""
+        if self._found is None:
+            return {}
+        return {"epoch": torch.tensor(self._found[0]), "nearest": torch.from_numpy(self._found[1])}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """See ``Objective.restore``."""
+        if "nearest" in state:
+            self._found = int(state["epoch"]), state["nearest"].numpy()
 
     @property
     def steps(self) -> int:
@@ -139,7 +162,9 @@ class CorpusTuning(Objective[Ints]):
             similarities = vectors @ vectors.T
             if self.options.loss == "ms":
                 itself = torch.eye(len(rows), dtype=torch.bool, device=same.device)
-                return pair_losses(similarities, *mine_pairs(similarities, same & ~itself, ~same)).mean()
+                pairs = mine_pairs(similarities, same & ~itself, ~same, self.options.margin)
+                scales = self.options.positive_scale, self.options.negative_scale
+                return pair_losses(similarities, *pairs, *scales, self.options.base).mean()
             mentions, names = places[:, 0].to(same.device), torch.from_numpy(rows.numpy() < self.names).to(same.device)
             scaled = similarities[mentions][:, names] / self.options.temperature
             right = scaled.masked_fill(~same[mentions][:, names], -torch.inf).logsumexp(dim=1)

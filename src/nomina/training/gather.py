@@ -32,6 +32,19 @@ def join() -> torch.device | None:
     return device
 
 
+def wait() -> None:
+    """Until all processes are here."""
+    if share()[1] > 1:
+        distributed.barrier()
+
+
+def leave() -> None:
+    """Part from the other processes, all at once: one that goes while another still listens can end that one too."""
+    if distributed.is_available() and distributed.is_initialized():
+        distributed.barrier()
+        distributed.destroy_process_group()
+
+
 def share() -> tuple[int, int]:
     """The number of this process and how many there are: (0, 1) when alone."""
     if distributed.is_available() and distributed.is_initialized():

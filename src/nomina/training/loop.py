@@ -44,6 +44,13 @@ class Objective(ABC, Generic[Batch]):
     def loss(self, batch: Batch) -> Tensor:
         """The loss of a batch, a scalar."""
 
+    def state(self) -> dict[str, Tensor]:
+        """What batches depend on beside the epoch, for a checkpoint: near names found with earlier weights, say."""
+        return {}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Take back what ``state`` gave."""
+
 
 @dataclass(frozen=True, slots=True)
 class FitOptions:
@@ -84,11 +91,12 @@ class FitOptions:
 
 @dataclass(slots=True)
 class FitResult:
-    """How training went: steps done, seconds it took, a record of each report and evaluation."""
+    """How training went: steps done, seconds it took, a record of each report and evaluation, whether it was stopped."""
 
     steps: int = 0
     seconds: float = 0.0
     log: list[dict[str, Any]] = field(default_factory=list)
+    stopped: bool = False
 
 
 Report = Callable[[dict[str, Any]], None]
@@ -101,6 +109,7 @@ def fit(
     *,
     evaluate: Evaluate | None = None,
     report: Report | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> FitResult:
     """Train ``objective.module`` where it is; go on from the folder's checkpoint where there is one.
 
@@ -110,6 +119,7 @@ def fit(
         evaluate: Called with the step every ``evaluate_every`` steps and at the end; what it returns is logged. The
             clock stands still meanwhile.
         report: Called with each record of the log as it comes.
+        stop: Asked after each step; where it says so, training is saved and ends at once, without a last evaluation.
 
     Raises:
         RecipeError: the loss is no number any more, or an epoch has no batch.
@@ -124,6 +134,8 @@ def fit(
             run.after_step(evaluate, report)
             if run.done():
                 break
+            if stop and stop():
+                return run.stopped()
         else:
             if run.offset == 0:
                 raise RecipeError("an epoch has no batch: give more examples, or a smaller batch size")
@@ -199,6 +211,13 @@ class _Run(Generic[Batch]):
             self.save(self.options.folder)
         self.since = time.monotonic()
 
+    def stopped(self) -> FitResult:
+        """Save, so that the training can go on from this very step."""
+        if self.options.folder:
+            self.save(self.options.folder)
+        self.result.stopped = True
+        return self.result
+
     def finish(self, evaluate: Evaluate | None, report: Report | None) -> None:
         """The last report, evaluation and checkpoint."""
         if self.losses:
@@ -236,6 +255,7 @@ class _Run(Generic[Batch]):
             return
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {f"module.{name}": t for name, t in self.module.state_dict().items()}
+        tensors |= {f"objective.{name}": t for name, t in self.objective.state().items()}
         for number, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": t for name, t in state.items()}
         tensors["random.cpu"] = torch.get_rng_state()
@@ -273,8 +293,8 @@ class _Run(Generic[Batch]):
             raise ArtifactError(f"{folder} holds no checkpoint of this training ({error}): empty it") from error
 
     def _restore(self, tensors: dict[str, Tensor]) -> None:
-        of_module = {k.removeprefix("module."): t for k, t in tensors.items() if k.startswith("module.")}
-        self.module.load_state_dict(of_module)
+        self.module.load_state_dict(_under("module.", tensors))
+        self.objective.restore(_under("objective.", tensors))
         state: dict[int, dict[str, Tensor]] = {}
         for key, tensor in tensors.items():
             if key.startswith("optimizer."):
@@ -284,3 +304,7 @@ class _Run(Generic[Batch]):
         torch.set_rng_state(tensors["random.cpu"])
         if "random.cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {key.removeprefix(prefix): tensor for key, tensor in tensors.items() if key.startswith(prefix)}
