@@ -195,6 +195,14 @@ def lock(path: str | Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def try_lock(path: str | Path) -> Iterator[bool]:
+    """As ``lock``, but without waiting: whether it is held now, or another process has it. Without locks it is held."""
+    target = Path(path)
+    with _held(target.with_name(f"{target.name}.lock"), os.O_RDWR | os.O_CREAT) as held:
+        yield held or not _LOCKS
+
+
 def open_bytes(path: str | Path) -> BinaryIO:
     """A file opened for reading, unpacked where its first bytes say gzip, zip or zstd; see ``nomina.packed``."""
     return unpacked(path)

@@ -35,6 +35,9 @@ COMMANDS: dict[str, Command] = {
     "kb": Command("nomina.cli.kb:kb", "Build a knowledge base and look into it."),
     "corpus": Command("nomina.cli.corpus:corpus", "Describe annotated corpora, or write them in another format."),
     "evaluate": Command("nomina.cli.evaluate:evaluate", "Score predictions against a corpus."),
+    "encode": Command("nomina.cli.encode:encode", "Write the vectors of names to a .npy file."),
+    "index": Command("nomina.cli.index:index", "Make the vectors of a KB's names before they are needed."),
+    "cache": Command("nomina.cli.cache:cache", "Look at what nomina keeps in its cache folder, or remove it."),
 }
 """Every sub-command. A new one is one line here; none is imported before it is called."""
 

@@ -24,7 +24,7 @@ from nomina.encoders.onnx import known
 from nomina.errors import UsageError
 from nomina.files import home
 from nomina.index import INDEXES
-from nomina.index.base import Index, ScanningIndex
+from nomina.index.base import Floats, Index, ScanningIndex
 from nomina.index.exact import ExactIndex
 from nomina.index.int8 import Int8Index
 from nomina.kb.store import KnowledgeBase
@@ -83,6 +83,23 @@ def index_class(kind: str) -> type[Index]:
         raise UsageError(f"no index {kind!r}; there are: {', '.join(INDEXES)}")
     module, _, name = INDEXES[kind].rpartition(".")
     return cast(type[Index], getattr(import_module(module), name))
+
+
+def index_path(kb: KnowledgeBase, fingerprint: str, kind: str) -> Path:
+    """The file in the cache folder that ``open_index`` opens or makes for a KB and the fingerprint of an encoder."""
+    return home() / FOLDER / _name(kb.fingerprint, fingerprint, kind)
+
+
+def vectors_of(encoder: Encoder, texts: list[str]) -> Floats:
+    """The vectors of texts, (number of texts, dim): unit rows, zeros where the tokenizer knows no token of a text.
+
+    An encoder gives all such texts the same vector, and any two of them would have the cosine 1.
+    """
+    vectors = encoder.encode(texts)
+    tokenizer = getattr(encoder, "tokenizer", None)
+    if tokenizer is None:
+        return vectors
+    return np.where(known(tokenizer, texts)[:, None], vectors, np.float32(0))
 
 
 def _name(kb: str, encoder: str, kind: str) -> str:
@@ -166,11 +183,7 @@ class _Rows:
     def encoded(self, start: int, stop: int) -> Arrays:
         """The planes of the vectors of some rows' raw names."""
         texts = list(islice(self.kb.surfaces(start), stop - start))
-        vectors = self.encoder.encode(texts)
-        tokenizer = getattr(self.encoder, "tokenizer", None)
-        if tokenizer is not None:
-            vectors = np.where(known(tokenizer, texts)[:, None], vectors, np.float32(0))
-        return self.made.planes(vectors)
+        return self.made.planes(vectors_of(self.encoder, texts))
 
 
 class _Damaged(Exception):

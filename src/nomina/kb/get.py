@@ -107,6 +107,24 @@ def known() -> dict[str, Path | None]:
     return found
 
 
+def fetched_again(path: Path, kb: KnowledgeBase | None) -> bool:
+    """Whether ``get`` makes a file of the cache folder again by its name alone, without files that the user gave.
+
+    Args:
+        path: ``<name>-get-<hash>.kb``.
+        kb: what is in it, where it can be opened.
+    """
+    name, _, pin = path.stem.rpartition("-get-")
+    source = catalogue().get(name)
+    if source is None:
+        return False
+    if pin in (_pin(source, "snapshot", ()), _pin(source, "owner", ())):
+        return True
+    package = f"{source.snapshot.package}-" if source.snapshot else None
+    # Made by another version of nomina, perhaps, but out of the package.
+    return package is not None and kb is not None and all(s.file.startswith(package) for s in kb.manifest.sources)
+
+
 def _pin(source: Source, origin: Origin, files: Sequence[str | Path]) -> str:
     """Some digits for what the KB is made of; the owner's files have no version, so there the newest one stays."""
     what: object = [sha256(file) for file in files]
