@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -62,10 +63,10 @@ def record(name: str, metrics: dict[str, Any], *, seed: int | None = None, **ext
 
 
 def command() -> str:
-    """The command line, the script named from the root of the project."""
+    """The command line as a shell takes it, the script named from the root of the project."""
     script = Path(sys.argv[0]).resolve()
     shown = script.relative_to(ROOT).as_posix() if script.is_relative_to(ROOT) else script.name
-    return " ".join(["python", shown, *sys.argv[1:]])
+    return shlex.join(["python", shown, *sys.argv[1:]])
 
 
 def commit() -> str | None:
