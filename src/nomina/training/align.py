@@ -40,7 +40,7 @@ class AlignOptions:
 class SelfAlignment(Objective[Ints]):
     """Synonym pairs under a metric loss; a batch is the numbers of left names, right names and concepts, (3, n).
 
-    Near concepts, for ``options.hard``, are those of the weights at the last call of ``renew``; the first batch calls it.
+    Near concepts, for ``options.hard``, are those of the last call of ``renew``; the first batch calls it.
 
     Args:
         encoder: Whose module is trained.

@@ -91,7 +91,7 @@ class FitOptions:
 
 @dataclass(slots=True)
 class FitResult:
-    """How training went: steps done, seconds it took, a record of each report and evaluation, whether it was stopped."""
+    """How training went: steps done, seconds taken, a record of each report and evaluation; whether it was stopped."""
 
     steps: int = 0
     seconds: float = 0.0

@@ -58,7 +58,8 @@ class Concepts:
         return self.chosen((owners == 1) | (first & (preferring == 1)))
 
     def _first(self) -> NDArray[np.bool_]:
-        return np.diff(self.concept, prepend=-1) != 0
+        first: NDArray[np.bool_] = np.diff(self.concept, prepend=-1) != 0
+        return first
 
     def rows(self) -> Iterator[Ints]:
         """The rows of each concept that has any, in order."""

@@ -313,6 +313,10 @@ def _check(recipe: Recipe) -> None:
     for key in ("data.noise", "data.hard"):
         if values[key] > 1:
             raise RecipeError(f"{key} is a share, from 0 to 1, not {values[key]}")
+    _check_together(values)
+
+
+def _check_together(values: Mapping[str, Any]) -> None:
     for key, of, table in (("encoder.pooling", "encoder.kind", _POOLINGS), ("objective.loss", "data.source", _LOSSES)):
         if values[key] not in (possible := table[values[of]]):
             raise RecipeError(f"{key} is {' or '.join(possible)} where {of} is {values[of]}, not {values[key]!r}")

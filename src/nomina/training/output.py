@@ -1,0 +1,94 @@
+"""A trained encoder as a model folder: the trainable form, the exported form where it is wanted, and what was done.
+
+::
+
+    encoder.json, model.safetensors, config.json    the trainable form: ``--base``, ``nomina.encoders.load``
+    manifest.json, model.onnx                       the exported form, which needs no torch: ``nomina link --linker``
+    tokenizer.json                                  of both
+    train.json                                      recipe, versions, figures, log
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nomina import encoders
+from nomina.artifact import MANIFEST, Artifact, writing
+from nomina.encoders import DESCRIPTION
+from nomina.encoders.base import TrainableEncoder
+from nomina.encoders.export import Weights, export
+from nomina.encoders.onnx import KIND, MODEL
+from nomina.errors import UsageError
+from nomina.files import atomic, folder_beside
+
+RECORD = "train.json"
+
+
+def check_place(output: Path) -> None:
+    """Whether a model may be written there.
+
+    Raises:
+        UsageError: there is something that is no model of nomina's.
+    """
+    if output.is_dir():
+        known = any((output / name).is_file() for name in (MANIFEST, DESCRIPTION))
+        if known or next(output.iterdir(), None) is None:
+            return
+    if output.exists():
+        raise UsageError(f"{output} is there and is no saved model: name another folder, or remove it")
+
+
+def write(
+    encoder: TrainableEncoder,
+    output: Path,
+    record: Mapping[str, Any],
+    sample: Sequence[str],
+    weights: Weights | None,
+) -> dict[str, float]:
+    """Write the folder; a model that is there is replaced.
+
+    Args:
+        encoder: with its trained weights.
+        output: the folder.
+        record: what ``train.json`` is to say; the figures of the export are added.
+        sample: texts on which the exported form is compared with torch; see ``encoders.export``.
+        weights: how the exported form stores them; None: no exported form.
+
+    Returns:
+        The figures of the export, empty without one.
+
+    Raises:
+        ArtifactError: the exported form is too far from torch's.
+        UsageError: it cannot be written there.
+    """
+    output.parent.mkdir(parents=True, exist_ok=True)
+    figures: dict[str, float] = {}
+    with folder_beside(output) as folder:
+        trained, exported = folder / "trained", folder / "exported"
+        encoder.save(trained)
+        if weights:
+            # A fresh one, uncompiled: it is what will be loaded, too.
+            figures = export(encoders.load_trainable(trained), exported, sample, weights=weights)
+            shutil.copy(exported / MODEL, trained / MODEL)
+        _put(trained, output, Artifact.open(exported, KIND).options if weights else None, encoder.query_prefix, folder)
+    with atomic(output / RECORD) as temporary:
+        text = json.dumps({**record, "export": figures}, ensure_ascii=False, indent=1)
+        temporary.write_text(text + "\n", encoding="utf-8")
+    return figures
+
+
+def _put(trained: Path, output: Path, options: Mapping[str, Any] | None, prefix: str, folder: Path) -> None:
+    """Put the files in their place, with a manifest over all of them where one of them is exported."""
+    if output.exists() and (options is None or not (output / MANIFEST).is_file()):
+        output.rename(folder / "old")
+    if options is None:
+        trained.rename(output)
+        return
+    described = {**options, "query_prefix": prefix} if prefix else options
+    with writing(output, KIND, described) as target:
+        for file in sorted(trained.iterdir()):
+            file.rename(target / file.name)

@@ -1,0 +1,234 @@
+"""A whole training out of a recipe: checkpoints, accuracy on the way, the chosen weights in the encoder at its end."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save
+
+from nomina._version import __version__
+from nomina.encoders.base import TrainableEncoder
+from nomina.errors import ArtifactError, RecipeError
+from nomina.files import atomic
+from nomina.training import gather
+from nomina.training.align import SelfAlignment
+from nomina.training.dev import MAIN, Dev, of_device
+from nomina.training.loop import STATE, FitOptions, FitResult, Report, fit
+from nomina.training.prepare import AnyObjective, Say, Task, encoder_of, prepare
+from nomina.training.recipe import Recipe, differences
+
+TRAINING = "training.json"
+"""The file of a checkpoint folder that says which training it is of."""
+
+_BEST = "best.safetensors"
+_MOST_STEPS = 2000
+_NOT_THE_SAME = frozenset({"report_every", "save_every"})
+"""Options of ``[fit]`` that may be others when a training goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What came out.
+
+    Attributes:
+        encoder: with the chosen weights; those of the last step where training was stopped.
+        result: how it went.
+        before, best: accuracy before training, and of the weights that were chosen, with their step; empty where it
+            was not measured.
+        steps: that the whole training has.
+        versions: of what it ran on.
+    """
+
+    encoder: TrainableEncoder
+    result: FitResult
+    before: dict[str, Any]
+    best: dict[str, Any]
+    steps: int
+    versions: dict[str, str]
+
+
+def claim(folder: Path, recipe: Recipe, data: Mapping[str, str | None], *, resume: bool = True) -> bool:
+    """Make a checkpoint folder this training's own; whether there is a checkpoint to go on from.
+
+    Args:
+        folder: made where it is missing; emptied where ``resume`` is not wanted.
+        recipe: of the training.
+        data: fingerprints of what it is trained on.
+        resume: go on from what is there.
+
+    Raises:
+        RecipeError: the folder is of another training, and ``resume`` is wanted.
+        ArtifactError: it is no checkpoint folder.
+    """
+    path = folder / TRAINING
+    if folder.exists() and any(folder.iterdir()) and not path.is_file():
+        raise ArtifactError(f"{folder} is no folder of checkpoints: remove it, or write the model somewhere else")
+    mine = {**_identity(recipe), "data": dict(data)}
+    if path.is_file() and resume:
+        _check_same(folder, mine)
+    elif path.is_file():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(mine) + "\n", encoding="utf-8")
+    return (folder / STATE).is_file()
+
+
+def _identity(recipe: Recipe) -> dict[str, Any]:
+    tables = recipe.as_json()
+    return {**tables, "fit": {key: value for key, value in tables["fit"].items() if key not in _NOT_THE_SAME}}
+
+
+def _check_same(folder: Path, mine: Mapping[str, Any]) -> None:
+    try:
+        found = json.loads((folder / TRAINING).read_text(encoding="utf-8"))
+        others = differences(found, mine)
+    except (ValueError, AttributeError) as error:
+        raise ArtifactError(f"{folder / TRAINING} is damaged: begin anew with --no-resume") from error
+    if others:
+        raise RecipeError(
+            f"{folder} holds another training ({others[0]}): go on with its options, or begin anew with --no-resume"
+        )
+
+
+def train(
+    recipe: Recipe,
+    task: Task,
+    device: torch.device,
+    *,
+    say: Say,
+    report: Report | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Trained:
+    """Train as the recipe says; go on from the checkpoint in ``task.cache``, where there is one.
+
+    Args:
+        recipe: what, how.
+        task: on what; its folder ``cache`` is the one of ``claim``.
+        device: where.
+        say: told a line of what is prepared.
+        report: told each record of progress.
+        stop: see ``loop.fit``.
+
+    Raises:
+        RecipeError: the recipe does not fit the data, or the loss is no number any more.
+        ArtifactError: a base, teacher or checkpoint cannot be read.
+    """
+    encoder = encoder_of(recipe, device)
+    say(f"{encoder.kind}: {encoder.parameters_report()}; {layout(encoder)}")
+    objective, dev = prepare(recipe, encoder, task, say)
+    options = fit_options(recipe, objective, device, task.cache)
+    judge = _Judge(encoder, objective, dev, task.cache)
+    if not (task.cache / STATE).exists():
+        judge.first(report)
+    result = fit(objective, options, evaluate=judge, report=report, stop=stop)
+    gather.wait()
+    if not result.stopped and recipe.fit.keep == "best":
+        judge.take_best()
+    versions = _versions(next(encoder.module.parameters()))
+    return Trained(encoder, result, judge.read("before"), judge.read("best"), options.steps, versions)
+
+
+def layout(encoder: TrainableEncoder) -> str:
+    """One line: what vectors are made of."""
+    options = {key: value for key, value in encoder.options().items() if value is not False}
+    return ", ".join([f"vectors of {encoder.dim}", *(f"{key} {value}" for key, value in options.items())])
+
+
+def fit_options(recipe: Recipe, objective: AnyObjective, device: torch.device, folder: Path) -> FitOptions:
+    """A recipe's table ``fit`` for the loop; rates rise for half of the steps at most."""
+    how, epoch = recipe.fit, max(objective.steps, 1)
+    steps = how.steps or max(round(how.epochs * epoch), 1)
+    usual = min(epoch, _MOST_STEPS)
+    return FitOptions(
+        steps=steps,
+        lr=how.lr,
+        warmup=min(how.warmup, steps // 2),
+        weight_decay=how.weight_decay,
+        clip=how.clip,
+        seconds=how.minutes * 60 or None,
+        bf16=how.bf16 and device.type == "cuda",
+        compiled=how.compiled,
+        seed=how.seed,
+        folder=folder,
+        save_every=how.save_every or usual,
+        report_every=how.report_every,
+        evaluate_every=how.evaluate_every or usual,
+    )
+
+
+class _Judge:
+    """Measures accuracy and keeps the best weights and their figures in the folder of checkpoints.
+
+    A training that goes on measures what it measured before once more where its checkpoint is older than the best.
+    """
+
+    def __init__(self, encoder: TrainableEncoder, objective: AnyObjective, dev: Dev | None, folder: Path) -> None:
+        self.encoder, self.objective, self.dev, self.folder = encoder, objective, dev, folder
+
+    def first(self, report: Report | None) -> None:
+        """The figures before the first step."""
+        if self.dev:
+            self._write("before", figures := {"step": 0, **self.dev.accuracy()})
+            if report:
+                report(figures)
+
+    def __call__(self, step: int) -> dict[str, Any]:
+        """The figures of the weights as they are."""
+        if isinstance(self.objective, SelfAlignment):
+            self.objective.renew()
+        if not self.dev:
+            return {}
+        figures = self.dev.accuracy()
+        if figures[MAIN] > self.read("best").get(MAIN, -1.0):
+            self._save()
+            self._write("best", {"step": step, **figures})
+        return figures
+
+    def take_best(self) -> None:
+        """Put the best weights back into the encoder; what it has stays where none were measured."""
+        if (path := self.folder / _BEST).is_file():
+            try:
+                self.encoder.module.load_state_dict(load_file(path))
+            except (OSError, ValueError, RuntimeError) as error:
+                raise ArtifactError(f"{path} is damaged ({error}): begin anew with --no-resume") from error
+
+    def _save(self) -> None:
+        if gather.share()[0] == 0:
+            state = self.encoder.module.state_dict()
+            with atomic(self.folder / _BEST) as temporary:
+                temporary.write_bytes(
+                    save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
+                )
+
+    def _write(self, name: str, figures: dict[str, Any]) -> None:
+        if gather.share()[0] == 0:
+            with atomic(self.folder / f"{name}.json") as temporary:
+                temporary.write_text(json.dumps(figures) + "\n", encoding="utf-8")
+
+    def read(self, name: str) -> dict[str, Any]:
+        """The figures "before" or "best"; empty where there are none."""
+        try:
+            found: dict[str, Any] = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        return found
+
+
+def _versions(parameter: torch.Tensor) -> dict[str, str]:
+    import transformers
+
+    return {
+        "nomina": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "device": of_device(parameter),
+    }
