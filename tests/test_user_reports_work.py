@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from linker_cases import needs_shipped
 
 import nomina
 from nomina.cli.main import main
@@ -14,7 +15,8 @@ from nomina.errors import KnowledgeBaseError
 from nomina.kb.build import BuildOptions, build
 from nomina.types import Document, Entity, Name
 
-LINKERS = ("dictionary", "tfidf")
+LINKERS = ("cascade", "dictionary", "tfidf")
+pytestmark = needs_shipped
 
 
 @pytest.fixture(scope="module", params=LINKERS)

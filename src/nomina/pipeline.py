@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from itertools import islice
@@ -22,8 +22,9 @@ from nomina.errors import UsageError
 from nomina.kb.sources import resolve_kb
 from nomina.kb.store import KnowledgeBase, Subset
 from nomina.lexicon import Lexicon
-from nomina.linkers import LINKERS
+from nomina.linkers import DEFAULT, ENCODING, LINKERS
 from nomina.linkers.base import Level, Linker, Rule
+from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.dictionary import DictionaryLinker
 from nomina.text import trim
 from nomina.types import Document, Mention, Prediction
@@ -153,7 +154,7 @@ def _as_document(number: int, mention: str) -> Document:
 
 
 def load(
-    linker: str = "dictionary",
+    linker: str | Path = DEFAULT,
     kb: str | Path | KnowledgeBase = "hpo",
     *,
     k: int = 5,
@@ -163,11 +164,13 @@ def load(
     overlaps: Overlaps = "longest",
     context: bool = True,
     level: Level = "concept",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Pipeline:
     """A ready linker.
 
     Args:
-        linker: a name out of ``nomina.linkers.LINKERS``.
+        linker: a name out of ``nomina.linkers.LINKERS``, or the folder of an encoder, exported or saved: the default,
+            ``cascade``, with that encoder in place of nomina's own.
         kb: an opened KB, the file of one, or the name of one (``hpo``, the embedded default: built on first use).
         k: how many concepts to offer for a mention at most, up to 1,000.
         threshold: the score under which the linker abstains (its own default where None).
@@ -176,19 +179,36 @@ def load(
         overlaps: which of overlapping mentions to find, ``longest`` or ``all`` (see ``Detector``).
         context: whether to look for negation and experiencer.
         level: ``concept``, or ``name`` to offer k names as the published systems do, each with all its concepts.
+        progress: told how many names of the KB are encoded, of how many: once a KB and encoder, when a mention first
+            needs it.
 
     Raises:
+        ArtifactError: the folder holds no encoder, or nomina's own is missing.
         UsageError: an option with a value it cannot have.
         KnowledgeBaseError: no such KB, or an id or type that it does not have.
     """
     _check_options(k, threshold, level)
-    if linker not in LINKERS:
-        raise UsageError(f"no linker {linker!r}; there are: {', '.join(LINKERS)}")
+    _check_linker(linker)
     base = kb if isinstance(kb, KnowledgeBase) else resolve_kb(kb)
     under, types = ((value,) if isinstance(value, str) else tuple(value) for value in (under, types))
     within = base.subset(under, types) if under or types else None
-    module, name = LINKERS[linker].rsplit(".", 1)
-    ranker: Linker = getattr(import_module(module), name)(base)
-    lexicon = ranker.lexicon if isinstance(ranker, DictionaryLinker) else Lexicon.open(base)
+    ranker = _linker(linker, base, progress)
+    known = ranker.dictionary if isinstance(ranker, CascadeLinker) else ranker
+    lexicon = known.lexicon if isinstance(known, DictionaryLinker) else Lexicon.open(base)
     detector = Detector(lexicon, overlaps, None if within is None else within.rows)
     return Pipeline(ranker, detector, k=k, threshold=threshold, within=within, context=context, level=level)
+
+
+def _check_linker(linker: str | Path) -> None:
+    if not (linker in LINKERS or Path(linker).is_dir()):
+        raise UsageError(f"no linker {str(linker)!r}; there are: {', '.join(LINKERS)}, or the folder of an encoder")
+
+
+def _linker(linker: str | Path, kb: KnowledgeBase, progress: Callable[[int, int], None] | None) -> Linker:
+    """The linker of that name; a folder of that name is written ``./name``."""
+    if linker not in LINKERS:
+        return CascadeLinker(kb, linker, progress=progress)
+    module, name = LINKERS[str(linker)].rsplit(".", 1)
+    options = {"progress": progress} if linker in ENCODING else {}
+    made: Linker = getattr(import_module(module), name)(kb, **options)
+    return made

@@ -27,13 +27,17 @@ def kb(make_kb):
 
 @pytest.fixture
 def nomina(kb, tmp_path, monkeypatch, capsys):
-    """Run `nomina link` with the made KB in a folder of its own: exit code, stdout, stderr."""
+    """Run `nomina link` with the made KB in a folder of its own: exit code, stdout, stderr.
+
+    By the dictionary, if nothing else is said: these tests are of what goes in and comes out.
+    """
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object, stdin: str | bytes | None = None) -> tuple[int, str, str]:
         raw = stdin.encode() if isinstance(stdin, str) else stdin or b""
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
         given = [] if "--kb" in arguments else ["--kb", str(kb.path)]
+        given += [] if "--linker" in arguments else ["--linker", "dictionary"]
         code = main(["link", *map(str, arguments), *given])
         return code, *capsys.readouterr()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from link_cases import linked, write
+from linker_cases import ENCODER, needs_shipped
 
 from nomina.cli.main import main
 
@@ -108,6 +109,24 @@ def test_k_and_threshold(nomina):
         assert (record["candidates"][0]["score"], record["abstained"]) == (0.95, abstained)
 
 
+def test_the_folder_of_an_encoder_is_a_linker(nomina):
+    write(m_tsv="ataxias\nataxya")
+    code, out, err = nomina("--mentions", "m.tsv", "--linker", ENCODER, "-k", "1")
+    assert (code, err) == (0, "")
+    found = [[(c["entity_id"], c["rule"]) for c in json.loads(line)["candidates"]] for line in out.splitlines()]
+    assert found == [[("T:5", "inflection")], [("T:5", "embedding")]]
+
+
+@needs_shipped
+def test_the_default_has_an_answer_to_what_the_dictionary_does_not_know(nomina):
+    write(m_tsv="ataxias\nan attack of seizures")
+    for linker in (("--linker", "cascade"), ("--linker", "embedding")):
+        code, out, err = nomina("--mentions", "m.tsv", *linker)
+        assert (code, err) == (0, "")
+        best = [json.loads(line)["candidates"][0]["entity_id"] for line in out.splitlines()]
+        assert best == ["T:5", "T:3"]
+
+
 def test_a_score_reaches_the_threshold_that_is_the_same(nomina):
     write(m_tsv="ataxias")
     record = json.loads(nomina("--mentions", "m.tsv", "--threshold", "0.95")[1])
@@ -163,7 +182,7 @@ def test_overlaps_and_context(nomina):
         (["unknown.jsonl"], "unknown.jsonl:1: unknown field 'txt'; a line has: id, text, mentions"),
         (["offsets.jsonl"], "offsets.jsonl:1: the span (0, 99) ends behind the text (6 characters)"),
         (["a.txt", "--mentions", "a.txt"], "give FILES or --mentions, not both (see nomina link --help)"),
-        (["a.txt", "--linker", "sapbert"], "no linker 'sapbert'; there are: dictionary, tfidf"),
+        (["a.txt", "--linker", "sapbert"], "no linker 'sapbert'; there are: cascade, dictionary, tfidf"),
         (["a.txt", "--kb", "mine"], "no KB file 'mine', and no KB of that name; by name there "),
         (["a.txt", "--kb", "no.kb"], "no KB at "),
         (["a.txt", "--kb", "a.txt"], ""),

@@ -12,6 +12,7 @@ import time
 
 import pytest
 from link_cases import NOMINA, POSIX, ROOT, ataxias, linked, run
+from linker_cases import ENCODER
 
 from nomina.cli.main import main
 
@@ -176,3 +177,19 @@ def test_progress_is_for_terminals_and_what_takes_a_while(kb, tmp_path, monkeypa
         monkeypatch.setattr(sys, "stderr", stream)
         assert main(arguments) == 0
         assert ("documents" in stream.getvalue()) is expected
+
+
+@POSIX
+def test_names_are_encoded_with_progress_on_a_terminal(kb, tmp_path, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    note = tmp_path / "m.txt"
+    note.write_text("ataxya", encoding="utf-8")
+    arguments = ["link", "--mentions", str(note), "--kb", str(kb.path), "--linker", str(ENCODER)]
+    for i, (stream, expected) in enumerate(((io.StringIO(), False), (Terminal(), True))):
+        monkeypatch.setenv("NOMINA_HOME", str(tmp_path / f"home{i}"))
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert main([*arguments, "-o", str(tmp_path / "p.jsonl")]) == 0
+        assert ("encoding the KB, once" in stream.getvalue()) is expected

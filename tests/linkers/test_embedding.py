@@ -238,8 +238,6 @@ def test_faiss_is_made_of_the_same_vectors(kb, kind):
 
 
 def test_it_says_what_it_lacks(kb):
-    with pytest.raises(UsageError, match=r"the embedding linker needs an encoder: EmbeddingLinker\(kb, FOLDER\)"):
-        EmbeddingLinker(kb)
     with pytest.raises(UsageError, match="no index 'annoy'"):
         EmbeddingLinker(kb, FOLDER, index="annoy")
     with pytest.raises(ArtifactError, match="does not describe a saved encoder"):

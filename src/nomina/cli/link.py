@@ -7,13 +7,14 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 
 from nomina.errors import UsageError
+from nomina.linkers import DEFAULT
 
 if TYPE_CHECKING:
     from nomina.documents import Source
@@ -32,7 +33,7 @@ Examples:
   nomina link note.txt
   nomina link notes/ --under HP:0000924 -o skeletal.jsonl
   nomina link corpus.pubtator --kb mesh.kb --linker tfidf -o predictions.jsonl
-  nomina link --mentions terms.tsv --kb my.kb --linker tfidf --format tsv
+  nomina link --mentions terms.tsv --kb my.kb --linker model/ --format tsv
 """
 
 Format = Literal["table", "jsonl", "tsv"]
@@ -53,7 +54,13 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
 @click.option("--corpus", metavar="FORMAT", help="FILES are corpora of this format, such as pubtator or brat.")
 @click.option("--detect", is_flag=True, help="Find mentions, also where documents come with theirs.")
 @click.option("--kb", default="hpo", metavar="NAME|FILE", show_default=True, help="The knowledge base.")
-@click.option("--linker", default="dictionary", metavar="NAME", show_default=True, help="dictionary or tfidf.")
+@click.option(
+    "--linker",
+    default=DEFAULT,
+    metavar="NAME|FOLDER",
+    show_default=True,
+    help="cascade (dictionary, then encoder), dictionary, tfidf or embedding; a folder: cascade with its encoder.",
+)
 @click.option("-k", type=click.IntRange(min=1), help="Concepts a mention at most; by default 5, in a table the best.")
 @click.option(
     "--level", default="concept", type=click.Choice(["concept", "name"]), help="Offer concepts, or k names with theirs?"
@@ -108,6 +115,7 @@ def link(
         overlaps=overlaps,
         context=not no_context,
         level=level,
+        progress=_names_progress(),
     )
     with _opened(output) as out:
         predictions = _Counted(pipeline.link(_with_progress(read(sources, detect=detect), out)))
@@ -217,6 +225,25 @@ class _Counted:
         for prediction in self._predictions:
             self.count += 1
             yield prediction
+
+
+def _names_progress() -> Callable[[int, int], None] | None:
+    """A bar on a terminal's stderr while the names of a KB are encoded, once; nothing in a log."""
+    if not sys.stderr.isatty():
+        return None
+    bar: Any = None
+
+    def told(done: int, total: int) -> None:
+        nonlocal bar
+        if bar is None:
+            from tqdm import tqdm
+
+            bar = tqdm(desc="encoding the KB, once", total=total, unit=" names", leave=False)
+        bar.update(done - bar.n)
+        if done == total:
+            bar.close()
+
+    return told
 
 
 def _with_progress(documents: Iterator[Document], out: TextIO) -> Iterable[Document]:

@@ -7,10 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from nomina.artifact import MANIFEST
 from nomina.errors import ArtifactError
 
 if TYPE_CHECKING:
-    from nomina.encoders.base import TrainableEncoder
+    from nomina.encoders.base import Encoder, TrainableEncoder
 
 ENCODERS = {
     "bert": "nomina.encoders.bert.BertEncoder",
@@ -34,11 +35,45 @@ def encoder_class(kind: str) -> type[TrainableEncoder]:
     return cast("type[TrainableEncoder]", getattr(import_module(module), name))
 
 
-def load(folder: str | Path) -> TrainableEncoder:
-    """The encoder that ``TrainableEncoder.save`` wrote to a folder.
+def load(folder: str | Path) -> Encoder:
+    """The encoder in a folder: an exported one, which needs no torch, or one that ``TrainableEncoder.save`` wrote.
 
     Raises:
-        ArtifactError: the folder holds no saved encoder, or a damaged one.
+        ArtifactError: the folder holds neither, or a damaged one.
+        MissingExtra: it is a trainable one, and torch is not installed.
+    """
+    if is_exported(folder):
+        from nomina.encoders.onnx import OnnxEncoder
+
+        return OnnxEncoder(folder)
+    return load_trainable(folder)
+
+
+def is_exported(folder: str | Path) -> bool:
+    """Whether a folder holds a model with a manifest, as ``nomina.encoders.export.export`` writes it."""
+    return Path(folder, MANIFEST).is_file()
+
+
+def shipped() -> Path:
+    """The folder of the encoder that nomina comes with, an exported one.
+
+    Raises:
+        ArtifactError: it is not there.
+    """
+    folder = Path(__file__).resolve().parents[1] / "data" / "encoder"
+    if not is_exported(folder):
+        raise ArtifactError(
+            f"the encoder that nomina comes with is missing ({folder}): install nomina again, or name the linker"
+            " dictionary, which needs none"
+        )
+    return folder
+
+
+def load_trainable(folder: str | Path) -> TrainableEncoder:
+    """The encoder that ``TrainableEncoder.save`` wrote to a folder, also where an exported form of it is in there.
+
+    Raises:
+        ArtifactError: the folder holds none, or a damaged one.
         MissingExtra: torch is not installed.
     """
     path = Path(folder) / DESCRIPTION

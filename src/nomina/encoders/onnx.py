@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from nomina.artifact import Artifact
 from nomina.encoders.base import TOKENIZER, Encoder, read_tokenizer
 from nomina.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 KIND = "onnx-encoder"
 MODEL = "model.onnx"

@@ -1,7 +1,16 @@
 """Linkers by name, as dotted classes imported on use. A new linker is one file and one line here."""
 
+from __future__ import annotations
+
 LINKERS: dict[str, str] = {
+    "cascade": "nomina.linkers.cascade.CascadeLinker",
     "dictionary": "nomina.linkers.dictionary.DictionaryLinker",
     "tfidf": "nomina.linkers.tfidf.TfidfLinker",
     "embedding": "nomina.linkers.embedding.EmbeddingLinker",
 }
+
+DEFAULT = "cascade"
+"""What ``nomina.load`` and ``nomina link`` use if nothing else is said."""
+
+ENCODING = ("cascade", "embedding")
+"""Those that take an encoder, and tell a callback ``progress`` while they encode the names of a KB."""

@@ -17,15 +17,17 @@ from numpy.typing import NDArray
 
 from nomina import encoders
 from nomina.abbreviations import definitions
-from nomina.artifact import MANIFEST
 from nomina.encoders.base import Encoder, TrainableEncoder
 from nomina.encoders.onnx import OnnxEncoder, known
 from nomina.errors import ArtifactError, UsageError
 from nomina.index.building import Progress, open_index
 from nomina.kb.store import KnowledgeBase
-from nomina.linkers.base import Linker, Ranking, Rule
+from nomina.linkers.base import NO_ROW, Linker, Ranking, Rule
 from nomina.text import normalise
 from nomina.types import Query
+
+_KEPT = 1 << 12
+"""Texts whose vectors are kept."""
 
 
 class EmbeddingLinker(Linker):
@@ -36,9 +38,14 @@ class EmbeddingLinker(Linker):
 
     Args:
         kb: whose names are ranked.
-        encoder: an encoder, or the folder of one.
+        encoder: an encoder, or the folder of one; the one that nomina comes with where None.
         index: one of ``nomina.index.INDEXES``.
         progress: told how many names are encoded, of how many.
+
+    Attributes:
+        encoder: what makes vectors.
+        fingerprint: of the encoder.
+        index: of the KB's names.
 
     Raises:
         ArtifactError: the folder holds no encoder.
@@ -54,12 +61,12 @@ class EmbeddingLinker(Linker):
         progress: Progress | None = None,
     ) -> None:
         super().__init__(kb)
-        if encoder is None:
-            raise UsageError("the embedding linker needs an encoder: EmbeddingLinker(kb, FOLDER), a saved encoder's")
-        self.encoder = open_encoder(encoder) if isinstance(encoder, str | Path) else encoder
+        encoder = encoders.shipped() if encoder is None else encoder
+        self.encoder = encoders.load(encoder) if isinstance(encoder, str | Path) else encoder
         self._folder = _folder(encoder)
-        self._kind, self._fingerprint = index, fingerprint(self.encoder)
-        self.index = open_index(kb, self.encoder, self._fingerprint, index, progress)
+        self._kind, self.fingerprint = index, fingerprint(self.encoder)
+        self.index = open_index(kb, self.encoder, self.fingerprint, index, progress)
+        self._vectors: dict[str, NDArray[np.float32] | None] = {}
         self._long_forms = lru_cache(maxsize=512)(_long_forms)
 
     def rank(self, queries: Sequence[Query], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
@@ -67,19 +74,41 @@ class EmbeddingLinker(Linker):
         places: dict[str, list[int]] = {}
         for i, query in enumerate(queries):
             places.setdefault(self._text(query), []).append(i)
-        texts = self._known(list(places))
         ranking = Ranking.empty(len(queries), k)
-        if not texts:
-            return ranking
-        prefix = self.encoder.query_prefix
-        hits = self.index.search(self.encoder.encode([prefix + text for text in texts]), k, within)
-        near = hits.scores > 0
-        for text, rows, scores, there in zip(texts, *hits, near, strict=True):
-            count = np.count_nonzero(there)
-            ranking.rows[places[text], :count] = rows[:count]
-            ranking.scores[places[text], :count] = scores[:count]
-            ranking.rules[places[text], :count] = Rule.EMBEDDING
+        for at, *found in zip(places.values(), *self.nearest(list(places), k, within), strict=True):
+            ranking.rows[at], ranking.scores[at], ranking.rules[at] = found
         return ranking
+
+    def nearest(self, texts: Sequence[str], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
+        """The k nearest names to each of many texts that stand alone, as ``rank`` gives them."""
+        vectors = self._encoded(texts)
+        places = [i for i, vector in enumerate(vectors) if vector is not None]
+        ranking = Ranking.empty(len(texts), k)
+        if not places:
+            return ranking
+        hits = self.index.search(np.stack([vector for vector in vectors if vector is not None]), k, within)
+        near = hits.scores > 0
+        ranking.rows[places] = np.where(near, hits.rows, NO_ROW)
+        ranking.scores[places] = np.where(near, hits.scores, -np.inf)
+        ranking.rules[places] = np.where(near, Rule.EMBEDDING, 0)
+        return ranking
+
+    def _encoded(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        """The vectors of texts, None where the encoder knows nothing in one.
+
+        Those of the last texts are kept: where k concepts need more rows than were ranked, the same texts come again.
+        """
+        kept = self._vectors
+        new = [text for text in dict.fromkeys(texts) if text not in kept]
+        made: dict[str, NDArray[np.float32] | None] = dict.fromkeys(new)
+        if asked := self._known(new):
+            prefix = self.encoder.query_prefix
+            made.update(zip(asked, self.encoder.encode([prefix + text for text in asked]), strict=True))
+        if len(kept) + len(made) > _KEPT:
+            self._vectors = made
+        else:
+            kept.update(made)
+        return [made[text] if text in made else kept[text] for text in texts]
 
     def _text(self, query: Query) -> str:
         text = query.mention.text
@@ -101,7 +130,7 @@ class EmbeddingLinker(Linker):
         """
         if self._folder is None:
             raise UsageError("an encoder in memory cannot be told to another process: save it and name its folder")
-        return {"encoder": str(self._folder), "fingerprint": self._fingerprint, "index": self._kind}
+        return {"encoder": str(self._folder), "fingerprint": self.fingerprint, "index": self._kind}
 
     @classmethod
     def from_state(cls, kb: KnowledgeBase, state: dict[str, Any]) -> Self:
@@ -110,7 +139,7 @@ class EmbeddingLinker(Linker):
         Raises:
             ArtifactError: the folder holds another encoder by now.
         """
-        encoder = open_encoder(state["encoder"])
+        encoder = encoders.load(state["encoder"])
         if fingerprint(encoder) != state["fingerprint"]:
             raise ArtifactError(f"{state['encoder']} is another encoder than before: make the linker again")
         linker = cls(kb, encoder, index=state["index"])
@@ -118,17 +147,7 @@ class EmbeddingLinker(Linker):
         return linker
 
 
-def open_encoder(folder: str | Path) -> Encoder:
-    """An exported encoder, which needs no torch, or a saved trainable one.
-
-    Raises:
-        ArtifactError: the folder holds neither.
-        MissingExtra: it is a trainable one, and torch is not installed.
-    """
-    if (Path(folder) / MANIFEST).is_file():
-        return OnnxEncoder(folder)
-    encoder: Encoder = encoders.load(folder)
-    return encoder
+open_encoder = encoders.load
 
 
 def fingerprint(encoder: Encoder) -> str:

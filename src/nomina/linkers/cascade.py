@@ -1,0 +1,155 @@
+"""The default: the dictionary where it knows the mention, an encoder where it does not.
+
+The dictionary back-off of SapBERT (table 2). An exported encoder is opened when the first mention needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nomina import encoders
+from nomina.artifact import Artifact
+from nomina.encoders.onnx import KIND
+from nomina.errors import ArtifactError
+from nomina.kb.store import KnowledgeBase, Subset
+from nomina.linkers.base import NO_ROW, Level, Linker, Ranking, Rule
+from nomina.linkers.calibration import Calibration
+from nomina.linkers.dictionary import DictionaryLinker
+from nomina.text import normalise
+from nomina.types import Document, Prediction, Query
+
+if TYPE_CHECKING:
+    from nomina.encoders.base import Encoder
+    from nomina.index.building import Progress
+    from nomina.linkers.embedding import EmbeddingLinker
+
+LEAST_PROBABILITY = 0.5
+"""An encoder's answer that is less likely to be right is an abstention, where the caller names no threshold."""
+
+LEAST_COSINE = 0.8
+"""The same of an encoder without probabilities."""
+
+_JUDGED: dict[Level, int] = {"concept": 2, "name": 20}
+"""Candidates by which an encoder's answer is judged, whatever k is: enough for two concepts."""
+
+
+class CascadeLinker(Linker):
+    """Ranks by ``DictionaryLinker`` and, where that finds no name, by ``EmbeddingLinker``; never both for one mention.
+
+    Whether the dictionary knows a mention does not depend on filters: what it knows as a concept that is filtered out
+    is not given to the encoder, which would only name another one.
+
+    Scores are those of the two linkers, trust in a rule or a cosine. Predictions have a ``probability`` where the
+    encoder's folder holds a calibration. Without a ``threshold`` of the caller's, an encoder's answer is an abstention
+    where its probability is under 0.5 (without a calibration: its cosine under 0.8), and the dictionary's never is. A
+    threshold of the caller's is a floor for the scores of both, and the only one.
+
+    Args:
+        kb: whose names are ranked.
+        encoder: an encoder, or the folder of one; the one that nomina comes with where None.
+        index: one of ``nomina.index.INDEXES``.
+        progress: told how many names are encoded, of how many.
+
+    Attributes:
+        dictionary: what ranks first.
+        calibration: probabilities; None where the encoder has none.
+
+    Raises:
+        ArtifactError: the folder holds no encoder.
+        UsageError: no such index, or the cache folder cannot be written to.
+    """
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        encoder: Encoder | str | Path | None = None,
+        *,
+        index: str = "int8",
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(kb)
+        self.dictionary = DictionaryLinker(kb)
+        self._encoder = encoders.shipped() if encoder is None else encoder
+        self._index, self._progress = index, progress
+        self._model: Artifact | None = None
+        if isinstance(self._encoder, str | Path) and encoders.is_exported(self._encoder):
+            self._model = Artifact.open(self._encoder, KIND)
+        self.calibration = self._model and Calibration.read(self._model)
+        if self._model is None:
+            self.embedding  # noqa: B018  # its folder is checked now
+
+    @cached_property
+    def embedding(self) -> EmbeddingLinker:
+        """What ranks where the dictionary knows nothing; opened when it is first asked for."""
+        from nomina.linkers.embedding import EmbeddingLinker
+
+        return EmbeddingLinker(self.kb, self._encoder, index=self._index, progress=self._progress)
+
+    def rank(self, queries: Sequence[Query], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
+        """The k best names a mention, by score, then by row; see ``Linker.rank``."""
+        ranking = self.dictionary.rank(queries, k, within)
+        unnamed: list[int] = np.flatnonzero(ranking.rows[:, 0] == NO_ROW).tolist()
+        unknown = [i for i in unnamed if normalise(queries[i].mention.text)]
+        if within is not None and unknown:
+            unfiltered = self.dictionary.rank([queries[i] for i in unknown], 1)
+            unknown = [i for i, row in zip(unknown, unfiltered.rows[:, 0], strict=True) if row == NO_ROW]
+        if unknown:
+            found = self.embedding.rank([queries[i] for i in unknown], k, within)
+            ranking.rows[unknown], ranking.scores[unknown], ranking.rules[unknown] = found
+        return ranking
+
+    def link(
+        self,
+        documents: Iterable[Document],
+        *,
+        k: int = 5,
+        threshold: float | None = None,
+        within: Subset | None = None,
+        level: Level = "concept",
+    ) -> Iterator[Prediction]:
+        """See ``Linker.link``; ``probability`` and abstention as the class says."""
+        depth = max(k, _JUDGED[level])
+        for prediction in super().link(documents, k=depth, threshold=threshold, within=within, level=level):
+            yield self._judged(prediction, k, threshold is None)
+
+    def _judged(self, prediction: Prediction, k: int, by_probability: bool) -> Prediction:
+        """A prediction with its probability, cut to k candidates (a tie at the end is given whole)."""
+        candidates = prediction.candidates
+        if not candidates:
+            return prediction
+        probability = self.calibration.probability(prediction) if self.calibration else None
+        abstained = prediction.abstained
+        if by_probability and candidates[0].rule == Rule.EMBEDDING.label:
+            abstained = candidates[0].score < LEAST_COSINE if probability is None else probability < LEAST_PROBABILITY
+        if candidates[-1].rank > k:
+            candidates = tuple(candidate for candidate in candidates if candidate.rank <= k)
+        return replace(prediction, candidates=candidates, probability=probability, abstained=abstained)
+
+    def state(self) -> dict[str, Any]:
+        """Folder and fingerprint of the encoder, and the kind of index.
+
+        Raises:
+            UsageError: the encoder is in memory only.
+        """
+        if self._model is None:
+            return self.embedding.state()
+        return {"encoder": str(self._model.folder), "fingerprint": self._model.fingerprint, "index": self._index}
+
+    @classmethod
+    def from_state(cls, kb: KnowledgeBase, state: dict[str, Any]) -> Self:
+        """See ``Linker.from_state``.
+
+        Raises:
+            ArtifactError: the folder holds another encoder by now.
+        """
+        linker = cls(kb, state["encoder"], index=state["index"])
+        if linker.state()["fingerprint"] != state["fingerprint"]:
+            raise ArtifactError(f"{state['encoder']} is another encoder than before: make the linker again")
+        return linker
