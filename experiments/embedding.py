@@ -15,22 +15,26 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from baselines import SEED, facts, mean_of, predicted
 from common import RESULTS, parser, record
 from eval_kbs import Workshop
 from eval_tasks import TASKS, Task
+from numpy.typing import NDArray
 
 from nomina import encoders
-from nomina.artifact import MANIFEST
-from nomina.encoders.onnx import OnnxEncoder
+from nomina.encoders.base import Encoder
+from nomina.encoders.onnx import BATCH, OnnxEncoder
 from nomina.evaluation.protocols import prepare, protocol_of
 from nomina.evaluation.report import Report, evaluate
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import Linker
+from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.embedding import EmbeddingLinker, fingerprint
 
 PACKAGES = ("numpy", "onnxruntime", "tokenizers")
@@ -42,15 +46,16 @@ def main() -> None:
     """Link, evaluate, record, print, row by row."""
     arguments = command_line().parse_args()
     shop = Workshop(arguments.shared, arguments.work)
-    model = opened(arguments.model, shop)
-    others = {title: opened(Path(folder), shop) for title, _, folder in (a.partition("=") for a in arguments.against)}
+    model = Remembering(opened(arguments.model, shop))
+    against = (other.partition("=") for other in arguments.against)
+    others = {title: Remembering(opened(Path(folder), shop)) for title, _, folder in against}
     for row in arguments.rows:
         corpus, _, protocol = row.partition(":")
         tasks = [task for task in TASKS if (task.corpus, task.protocol) == (corpus, protocol)]
         if not tasks:
             raise SystemExit(f"there is no row {row}: name CORPUS:PROTOCOL of eval_tasks.py")
         name = f"embedding_{arguments.name}_{corpus}_{protocol}"
-        described = description(model, arguments.tiers)
+        described = description(model.encoder, arguments.tiers)
         if not arguments.again and is_there(name, described):
             print(f"{name}: there already", flush=True)
             continue
@@ -74,16 +79,31 @@ def command_line() -> argparse.ArgumentParser:
     return options
 
 
+class Remembering(Encoder):
+    """An encoder that keeps all vectors: the KBs of the rows share most of their names."""
+
+    def __init__(self, encoder: OnnxEncoder) -> None:
+        self.encoder, self.tokenizer, self.dim = encoder, encoder.tokenizer, encoder.dim
+        self.fingerprint, self.query_prefix = encoder.fingerprint, encoder.query_prefix
+        self._kept: dict[str, NDArray[np.float32]] = {}
+
+    def encode(self, texts: Sequence[str], batch_size: int = BATCH) -> NDArray[np.float32]:
+        """See ``Encoder``."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        self._kept.update(zip(new, self.encoder.encode(new, batch_size), strict=True))
+        return np.array([self._kept[text] for text in texts], np.float32).reshape(len(texts), self.dim)
+
+
 def opened(folder: Path, shop: Workshop) -> OnnxEncoder:
     """The encoder of a folder, exported to the work folder where it has been saved by torch only."""
-    if (folder / MANIFEST).is_file():
+    if encoders.is_exported(folder):
         return OnnxEncoder(folder)
     from nomina.encoders.export import export
 
-    encoder = encoders.load(folder)
+    encoder = encoders.load_trainable(folder)
     prefix = "-prefix" if encoder.query_prefix else ""
     target = shop.work / "encoders" / (fingerprint(encoder)[:16] + prefix)
-    if not (target / MANIFEST).is_file():
+    if not encoders.is_exported(target):
         print(f"{folder}: {export(encoder, target, [*shop(SAMPLE).surfaces()][::200], weights='float32')}", flush=True)
     return OnnxEncoder(target)
 
@@ -102,15 +122,17 @@ def is_there(name: str, described: dict[str, Any]) -> bool:
 
 
 def run(
-    task: Task, shop: Workshop, arguments: argparse.Namespace, model: OnnxEncoder, others: dict[str, OnnxEncoder]
+    task: Task, shop: Workshop, arguments: argparse.Namespace, model: Remembering, others: dict[str, Remembering]
 ) -> Report:
     """The report of one test set, its figures printed."""
     started = time.monotonic()
     kb, gold, train = shop(task.kb), task.test(shop), task.train(shop)
     rules = protocol_of(task.protocol)
     documents, _ = prepare(gold, rules, kb)
-    against = {title: predicted(linker(kb, encoder, arguments.tiers), documents, rules.form)
-               for title, encoder in others.items()}  # fmt: skip
+    against = {
+        title: predicted(linker(kb, encoder, arguments.tiers), documents, rules.form)
+        for title, encoder in others.items()
+    }
     report = evaluate(
         predicted(linker(kb, model, arguments.tiers), documents, rules.form),
         gold, kb, task.protocol, train=train, against=against, name=arguments.title, baselines=False, seed=SEED,
@@ -123,13 +145,11 @@ def run(
     return report
 
 
-def linker(kb: KnowledgeBase, model: OnnxEncoder, tiers: bool) -> Linker:
+def linker(kb: KnowledgeBase, model: Remembering, tiers: bool) -> Linker:
     """The encoder alone, or behind the dictionary."""
-    if not tiers:
-        return EmbeddingLinker(kb, model, progress=told)
-    from nomina.linkers.cascade import CascadeLinker
-
-    return CascadeLinker(kb, model)
+    if tiers:
+        return CascadeLinker(kb, model.encoder.folder, progress=told)
+    return EmbeddingLinker(kb, model, progress=told)
 
 
 def told(done: int, total: int) -> None:
