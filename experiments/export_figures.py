@@ -115,7 +115,8 @@ def nearest(kb: KnowledgeBase, torch: tuple[Vectors, Vectors], other: tuple[Vect
     second, _ = _best(*other)
     gaps = best - np.einsum("ij,ij->i", torch[0], torch[1][second])
     same = first == second
-    concepts = [a == b or set(kb.owners(a)) == set(kb.owners(b)) for a, b in zip(first, second, strict=True)]
+    pairs = zip(first.tolist(), second.tolist(), strict=True)
+    concepts = [a == b or set(kb.owners(a)) == set(kb.owners(b)) for a, b in pairs]
     return {
         "same_top1": float(same.mean()),
         "or_tied": float((same | (gaps <= TIED)).mean()),

@@ -67,6 +67,52 @@ def test_a_page_of_two_results(made, tmp_path):
     assert "| baselines_ncbi_clean-kb | `python x.py` | 0 | 0123456789 | 3.11.7 | a machine, 2 cores |" in lines
 
 
+ENCODER = {
+    **RESULT,
+    "name": "embedding_mini_ncbi_clean-kb",
+    "encoder": {"fingerprint": "0" * 64},
+    "metrics": {
+        "corpus": {"mentions": 1960},
+        "systems": [
+            {**SYSTEM, "name": "aligned", "strata": [{"group": "seen", "name": "new mention", "value": 0.5}]},
+            {**SYSTEM, "name": "raw"},
+        ],
+        "comparisons": [
+            {"a": "aligned", "b": "raw", "difference": 0.0125, "interval": [-0.001, 0.0251], "only_a": 1234}
+            | {"only_b": 7, "p_bootstrap": 0.0456, "p_mcnemar": 1.2345e-9}
+        ],
+    },
+}
+EXPORT = {
+    "command": "python y.py",
+    "names": 71924,
+    "mentions": 787,
+    "metrics": {
+        "mini": {
+            "torch": {"seconds": 9.0},
+            "int8": {"bytes": 23456789, "int8": 0.995, "least": 0.9999111, "mean": 0.99998}
+            | {"same_top1": 0.995, "or_tied": 0.999, "same_concept": 1.0},
+        }
+    },
+}
+
+
+def test_encoders_stand_beside_the_baselines_and_are_compared(made, tmp_path):
+    for result in (RESULT, ENCODER):
+        (tmp_path / f"{result['name']}.json").write_text(json.dumps(result), encoding="utf-8")
+    (tmp_path / "export.json").write_text(json.dumps(EXPORT), encoding="utf-8")
+    (tmp_path / "published.toml").write_text("", encoding="utf-8")
+    lines = made.page(tmp_path, tmp_path / "published.toml").splitlines()
+    assert [line for line in lines if line.startswith("| **")] == [
+        "| **dictionary** | 61.2 / 70.0 [59.0-63.1] |",
+        "| **aligned** | 61.2 / 70.0 [59.0-63.1] |",
+    ]
+    assert "| NCBI | clean-kb | aligned | raw | +1.2 [-0.1, +2.5] | 1,234 / 7 | 0.046 | 1.2e-09 |" in lines
+    assert "| mini | int8 | 23.5 MB | 99.5% | 0.999911 | 0.999980 | 99.50% | 99.90% | 100.00% |" in lines
+    assert "| group | stratum | mentions | dictionary | aligned |" in lines
+    assert "| seen | new mention | 1,234 |  | 50.0 |" in lines
+
+
 def test_what_nobody_measured_stays_empty(made, tmp_path):
     (tmp_path / "published.toml").write_text("", encoding="utf-8")
     page = made.page(tmp_path, tmp_path / "published.toml")
