@@ -123,12 +123,13 @@ def test_the_hard_share_of_a_batch_is_near_to_the_rest():
 
 
 def test_concepts_without_a_pair_do_not_replace():
-    pairs = Pairs.of([range(3), range(3, 4), range(4, 6)])
-    table = TokenTable(torch.arange(6).unsqueeze(1), torch.ones(6, dtype=torch.long))
-    objective = SelfAlignment(Encoder(6), table, pairs, 6, AlignOptions(batch_size=4, hard=0.5))
-    objective.neighbours = np.array([[1], [1], [1]])
-    ((_, _, concept),) = list(objective.batches(0))
-    assert sorted(concept.tolist()) == [0, 0, 0, 2]
+    pairs = Pairs.of([range(3), range(3, 4), range(4, 6), range(6, 7)])
+    table = TokenTable(torch.arange(7).unsqueeze(1), torch.ones(7, dtype=torch.long))
+    objective = SelfAlignment(Encoder(7), table, pairs, 7, AlignOptions(batch_size=4, hard=0.5))
+    for near in (1, 3):
+        objective.neighbours = np.full((4, 1), near)
+        ((_, _, concept),) = list(objective.batches(0))
+        assert sorted(concept.tolist()) == [0, 0, 0, 2]
 
 
 def test_near_concepts_are_looked_up_when_first_needed_and_kept_in_the_state():

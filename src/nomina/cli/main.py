@@ -35,6 +35,7 @@ COMMANDS: dict[str, Command] = {
     "kb": Command("nomina.cli.kb:kb", "Build a knowledge base and look into it."),
     "corpus": Command("nomina.cli.corpus:corpus", "Describe annotated corpora, or write them in another format."),
     "evaluate": Command("nomina.cli.evaluate:evaluate", "Score predictions against a corpus."),
+    "train": Command("nomina.cli.train:train", "Train an encoder on a KB's names or a corpus."),
     "encode": Command("nomina.cli.encode:encode", "Write the vectors of names to a .npy file."),
     "index": Command("nomina.cli.index:index", "Make the vectors of a KB's names before they are needed."),
     "cache": Command("nomina.cli.cache:cache", "Look at what nomina keeps in its cache folder, or remove it."),
@@ -71,11 +72,11 @@ class _LazyGroup(click.Group):
         # Both are caught here because click's own main() answers them first, with another text and another exit code.
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             # An interrupt inside exec() (which makes dataclasses) is remembered by CPython, and `python -m nomina`
             # would be killed by SIGINT at its end in place of our exit code; the next exec() makes it forget.
             exec("")
-            return _complain("stopped", INTERRUPTED)
+            return _complain(str(error) or "stopped", INTERRUPTED)
         except BrokenPipeError:
             return _pipe_closed()
 

@@ -77,8 +77,6 @@ class SelfAlignment(Objective[Ints]):
             raise RecipeError(f"{share()[1]} processes cannot share batches of {options.batch_size}: take a multiple")
         lengths = table.lengths[:names].numpy()
         self._lengths = np.maximum(lengths[pairs.left], lengths[pairs.right])[self._examples]
-        last = int(pairs.concept[-1]) if len(pairs) else -1
-        self._first = np.searchsorted(pairs.concept, np.arange(last + 2))
 
     def batches(self, epoch: int) -> Iterator[Ints]:
         """Pairs of like length, some replaced by pairs of near concepts, sides and noise drawn at random.
@@ -121,8 +119,9 @@ class SelfAlignment(Objective[Ints]):
         keep = round(len(chosen) * (1 - self.options.hard))
         anchors = self.pairs.concept[rng.choice(chosen[:keep], len(chosen) - keep)]
         near = self.neighbours[anchors, rng.integers(0, self.neighbours.shape[1], len(anchors))]
-        count = self._first[near + 1] - self._first[near]
-        replaced = self._first[near] + (rng.random(len(near)) * count).astype(np.int64)
+        first = np.searchsorted(self.pairs.concept, near)
+        count = np.searchsorted(self.pairs.concept, near, side="right") - first
+        replaced = first + (rng.random(len(near)) * count).astype(np.int64)
         return np.concatenate([chosen[:keep], np.where(count > 0, replaced, chosen[keep:])])
 
     def _sides(self, chosen: Ints, rng: np.random.Generator) -> Ints:
