@@ -35,7 +35,7 @@ class Terminal:
 @pytest.fixture
 def own(monkeypatch):
     """The tiny encoder as nomina's own; its fingerprint."""
-    monkeypatch.setattr(module, "own_encoder", lambda: ENCODER)
+    monkeypatch.setattr("nomina.encoders.shipped", lambda: ENCODER)
     return Artifact.open(ENCODER, KIND).fingerprint[:32]
 
 

@@ -112,10 +112,11 @@ def test_mistakes_are_one_line(encode, arguments, why):
     assert Path("names.txt").read_text(encoding="utf-8") == TEXT
 
 
-def test_a_nomina_without_an_encoder_of_its_own_says_so(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(module, "own_encoder", lambda: tmp_path / "none")
-    assert main(["encode", "names.txt", "-o", str(tmp_path / "vectors.npy")]) == 2
-    assert capsys.readouterr().err == ("nomina: this nomina comes without an encoder: name one with --encoder FOLDER\n")
+def test_without_a_folder_it_is_the_encoder_that_nomina_comes_with(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("nomina.encoders.shipped", lambda: ENCODER)
+    (tmp_path / "names.txt").write_text(TEXT, encoding="utf-8")
+    assert main(["encode", str(tmp_path / "names.txt"), "-o", str(tmp_path / "vectors.npy")]) == 0
+    assert np.load(tmp_path / "vectors.npy") == pytest.approx(expected(), abs=1e-6)
 
 
 def test_help_shows_how(capsys):

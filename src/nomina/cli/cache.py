@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nomina.cli.encode import megabytes, own_encoder
+from nomina.cli.encode import megabytes
 from nomina.errors import NominaError, UsageError
 
 if TYPE_CHECKING:
@@ -173,11 +173,12 @@ def _of(entry: Entry, own: str) -> str:
 
 def _own_fingerprint() -> str:
     """The fingerprint of the encoder that nomina comes with; nothing where there is none."""
+    from nomina import encoders
     from nomina.artifact import Artifact
     from nomina.encoders.onnx import KIND
 
     try:
-        return Artifact.open(own_encoder(), KIND).fingerprint
+        return Artifact.open(encoders.shipped(), KIND).fingerprint
     except NominaError:
         return ""
 

@@ -70,21 +70,12 @@ def open_encoder(folder: Path | None) -> Encoder:
     """The encoder in a folder, or the one that nomina comes with.
 
     Raises:
-        ArtifactError: the folder holds no encoder.
-        UsageError: this nomina comes with none.
+        ArtifactError: the folder holds no encoder, or nomina's own is missing.
+        MissingExtra: it is a trainable one, and torch is not installed.
     """
-    from nomina.linkers import embedding
+    from nomina import encoders
 
-    if folder is not None:
-        return embedding.open_encoder(folder)
-    if not own_encoder().is_dir():
-        raise UsageError("this nomina comes without an encoder: name one with --encoder FOLDER")
-    return embedding.open_encoder(own_encoder())
-
-
-def own_encoder() -> Path:
-    """The folder of the encoder that nomina comes with."""
-    return Path(__file__).parents[1] / "data" / "encoder"
+    return encoders.load(encoders.shipped() if folder is None else folder)
 
 
 def megabytes(size: int) -> str:
