@@ -12,6 +12,8 @@ from nomina import encoders  # noqa: E402
 from nomina.encoders.bert import BertEncoder  # noqa: E402
 from nomina.encoders.rescnn import ResCnn, ResCnnEncoder  # noqa: E402
 from nomina.errors import ArtifactError, UsageError  # noqa: E402
+from nomina.linkers.cascade import CascadeLinker  # noqa: E402
+from nomina.types import Document, Mention, Query  # noqa: E402
 
 TEXTS = ["heart attack", "", "short stature of the heart and breast cancer", "5 fu", "unheard word", "Seizure"]
 
@@ -75,6 +77,21 @@ def test_saved_and_loaded(encoder, half, tmp_path):
     assert again.options() == encoder.options()
     cosines = (again.encode(TEXTS) * encoder.encode(TEXTS)).sum(axis=1)
     assert cosines.min() > 1 - (1e-4 if half else 1e-6)
+
+
+def test_a_saved_encoder_is_the_second_step_of_a_cascade(encoder, make_kb, tmp_path):
+    encoder.save(tmp_path / "saved")
+    kb = make_kb({"C:1": "Heart attack", "C:2": "Short stature"})
+    linker = CascadeLinker(kb, tmp_path / "saved")
+    assert type(linker.embedding.encoder) is type(encoder)
+    asked = [Query(Document("d", text), Mention(((0, len(text)),), text)) for text in ("heart attacks", "the heart")]
+    ranking = linker.rank(asked, 2)
+    assert ranking.rows[0, 0] == kb.row("heart attack")
+    found = dict(zip(ranking.rows[1].tolist(), ranking.scores[1].tolist(), strict=True))
+    cosine = float(encoder.encode(["the heart"])[0] @ encoder.encode(["Heart attack"])[0])
+    assert found[kb.row("heart attack")] == pytest.approx(cosine, abs=1e-4)
+    again = CascadeLinker.from_state(kb, linker.state())
+    assert np.array_equal(again.rank(asked, 2).rows, ranking.rows)
 
 
 def test_the_paper_size_has_its_count_of_parameters():

@@ -166,6 +166,13 @@ def test_an_encoder_in_memory(kb):
     assert linker.calibration is None
 
 
+def test_one_function_opens_every_folder(kb):
+    encoder = encoders.load(ENCODER)
+    assert isinstance(encoder, OnnxEncoder)
+    assert encoders.is_exported(ENCODER)
+    assert not encoders.is_exported(kb.path.parent)
+
+
 def test_load_takes_the_folder_of_an_encoder(kb, tmp_path):
     linker = nomina.load(str(ENCODER), kb).linker
     assert isinstance(linker, CascadeLinker)

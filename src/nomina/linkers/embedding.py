@@ -148,6 +148,7 @@ class EmbeddingLinker(Linker):
 
 
 open_encoder = encoders.load
+"""The encoder in a folder, under the name that other modules know it by here."""
 
 
 def fingerprint(encoder: Encoder) -> str:
