@@ -150,8 +150,7 @@ def _check_extras() -> None:
 
 def _quiet() -> None:
     """Keep what transformers tells of its own doings off the terminal."""
-    import transformers
-
+    transformers: Any = import_module("transformers")
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
 
