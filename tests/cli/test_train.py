@@ -25,6 +25,8 @@ from nomina.errors import ArtifactError
 from nomina.linkers.embedding import EmbeddingLinker
 from nomina.types import Document, Mention
 
+SMALL = ["--set", "encoder.width=12", "--set", "encoder.filters=4", "--set", "encoder.hidden=8"]
+
 
 @pytest.fixture(scope="module")
 def kb(make_kb):
@@ -97,10 +99,9 @@ def test_a_corpus_fine_tunes_and_its_prefix_is_kept(train, tmp_path):
 
 
 def test_a_rescnn_is_drawn_to_a_teacher_and_tuned_on_a_corpus(train, tmp_path):
-    small = ["--set", "encoder.width=12", "--set", "encoder.filters=4", "--set", "encoder.hidden=8"]
     code, teacher, err = train("sapbert", name="teacher")
     assert code == 0, err
-    code, first, err = train("rescnn", "--teacher", teacher, *small, name="small")
+    code, first, err = train("rescnn", "--teacher", teacher, *SMALL, name="small")
     assert code == 0, err
     assert "vectors of 12, pooling attention, length 25, width 12, blocks 4, filters 4, hidden 8" in err
     assert "vectors of 51 texts by the teacher" in err
@@ -235,6 +236,8 @@ def test_stopped_and_killed_it_goes_on_to_the_same_weights(recipe, train, kb, ba
     more = ["--no-export", "--set", "fit.steps=300", "--set", "fit.evaluate_every=50", "--set", "fit.lr=0.001"]
     if recipe == "sapbert":
         more += ["--corpus", corpus(tmp_path), "--set", "fit.batch_size=2"]
+    else:
+        more += SMALL
     code, whole, err = train(recipe, *more)
     assert code == 0, err
     broken = tmp_path / "broken"

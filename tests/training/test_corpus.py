@@ -70,6 +70,30 @@ def test_epochs_differ_and_come_again():
     assert counted.tolist() == [2, 3, 0, 1]
 
 
+@pytest.mark.parametrize("stop", [1, 3, 4, 7])
+def test_a_training_resumes_to_the_same_weights_wherever_it_was_in_its_epoch(stop, tmp_path):
+    options = {"steps": 8, "lr": 0.1, "warmup": 1}
+    more = {"times": np.array([4, 4, 1, 4]), "batch_size": 3}
+    whole = tuning(**more)
+    assert whole.steps == 4
+    fit(whole, FitOptions(**options))
+    count = []
+    fit(tuning(**more), FitOptions(**options, folder=tmp_path), stop=lambda: count.append(1) or len(count) == stop)
+    resumed = tuning(**more)
+    fit(resumed, FitOptions(**options, folder=tmp_path))
+    assert torch.equal(resumed.module.table, whole.module.table)
+
+
+def test_the_scales_of_multi_similarity():
+    objective = tuning(positive_scale=2.0, negative_scale=50.0, base=0.4, margin=0.1)
+    batch = np.array([[6, 0, 1, 3, 5], [9, 5, 5, 0, 3]])
+    vectors = torch.nn.functional.normalize(objective.module.table[[0, 1, 3, 5, 6, 9]], dim=1)
+    labels = torch.tensor([7, 7, 2, 5, 7, 5])
+    expected = multi_similarity(vectors, labels, positive_scale=2.0, negative_scale=50.0, base=0.4, margin=0.1)
+    assert objective.loss(batch).item() == pytest.approx(expected.item(), rel=1e-6)
+    assert objective.loss(batch).item() != pytest.approx(tuning().loss(batch).item(), rel=1e-3)
+
+
 def test_names_of_the_knowledge_base_are_mentions_too():
     objective = tuning(rows=16, names=3, batch_size=6)
     (batch,) = list(objective.batches(0))

@@ -74,7 +74,7 @@ def test_two_processes_give_what_one_gives(tmp_path):
         assert found["share"] == [rank, 2]
         assert found["clock"] == 100.0
         assert found["first"] == pytest.approx(one["first"], rel=1e-5)
-        assert found["last"] == pytest.approx(one["last"], rel=1e-5)
+        assert found["last"] == pytest.approx(one["last"], abs=2e-5)  # the log rounds to five decimals
         assert found["weights"] == pytest.approx(one["weights"], abs=1e-5)
 
 
@@ -86,3 +86,5 @@ def test_alone_nothing_is_gathered():
     assert gather.over_all(multi_similarity)(vectors, labels) == multi_similarity(vectors, labels)
     assert gather.the_first_says(1.5, torch.device("cpu")) == 1.5
     assert gather.join() is None
+    assert gather.wait() is None
+    assert gather.leave() is None

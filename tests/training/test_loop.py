@@ -66,6 +66,24 @@ def test_a_resumed_training_follows_the_same_trajectory(stop, tmp_path):
     assert len(list(tmp_path.glob("step-*"))) == 1
 
 
+def test_a_training_that_is_told_to_stop_saves_and_goes_on_from_there(tmp_path):
+    whole = Line()
+    fit(whole, FitOptions(steps=12, lr=0.02, warmup=4))
+    asked = []
+    stopped = fit(
+        Line(),
+        FitOptions(steps=12, lr=0.02, warmup=4, folder=tmp_path),
+        evaluate=lambda step: asked.append(step) or {},
+        stop=lambda: asked.append("stop") or len(asked) == 6,
+    )
+    assert (stopped.steps, stopped.stopped, set(asked)) == (6, True, {"stop"})
+    assert json.loads((tmp_path / "state.json").read_text(encoding="utf-8"))["steps"] == 6
+    resumed = Line()
+    result = fit(resumed, FitOptions(steps=12, lr=0.02, warmup=4, folder=tmp_path), stop=lambda: False)
+    assert (result.steps, result.stopped) == (12, False)
+    assert torch.equal(weights(resumed), weights(whole))
+
+
 def test_the_rate_rises_and_falls_in_lines():
     seen = []
     fit(Line(), FitOptions(steps=10, lr=1.0, warmup=4, report_every=1, clip=1e-9), report=seen.append)

@@ -38,6 +38,9 @@ AnyObjective: TypeAlias = SelfAlignment | CorpusTuning
 _SAMPLE = 8
 """Every so manieth of the teacher's vectors goes into the principal directions."""
 
+_CHUNK = 1 << 16
+"""Texts whose vectors are in memory as float32."""
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -218,12 +221,13 @@ def _targets(folder: str, student: TrainableEncoder, texts: Sequence[str], cache
         )
     say(f"vectors of {len(texts):,} texts by the teacher")
     teacher.module.to(student.device)
-    vectors = TokenTable.of(teacher, texts).vectors(teacher.module, bf16=True)
+    table, rows = TokenTable.of(teacher, texts), np.arange(len(texts))
+    chunks = (rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK))
+    targets = torch.cat([table.vectors(teacher.module, chunk, bf16=True).half() for chunk in chunks])
     if teacher.dim > student.dim:
-        projection = principal(vectors[::_SAMPLE], student.dim)
-        parts = torch.split(vectors, 1 << 16)
-        vectors = torch.cat([torch.nn.functional.normalize(part @ projection, dim=1).half() for part in parts])
-    targets = vectors.half()
+        projection = principal(targets[::_SAMPLE].float(), student.dim)
+        parts = torch.split(targets, _CHUNK)
+        targets = torch.cat([torch.nn.functional.normalize(part.float() @ projection, dim=1).half() for part in parts])
     if share()[0] == 0:
         with atomic(path) as temporary:
             temporary.write_bytes(save({"vectors": targets.cpu().contiguous()}))
