@@ -128,5 +128,5 @@ def test_commas_longest_parts_and_whole_words(make_kb, text: str, expected: list
     names = ["low-set ears", "rotated ears", "ataxia", "ataxia ears", "delayed motor", "delayed speech"]
     names += ["delayed speech development", "absence seizures", "clonic seizures", "tonic-clonic seizures"]
     kb = make_kb({f"A:{i}": name for i, name in enumerate(names)})
-    pipeline = nomina.load(kb=kb)
+    pipeline = nomina.load("dictionary", kb)
     assert sorted(p.mention.text for p in pipeline.link_text(text)) == sorted(expected)

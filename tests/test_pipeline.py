@@ -219,7 +219,7 @@ def test_works_in_spawned_workers(name: str, kb: KnowledgeBase, options: dict) -
 )
 def test_what_cannot_be_is_refused_in_one_line(kb: KnowledgeBase, options: dict, error: type, message: str) -> None:
     with pytest.raises(error) as caught:
-        load(**{"kb": kb, **options})
+        load(**{"linker": "dictionary", "kb": kb, **options})
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 

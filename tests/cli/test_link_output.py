@@ -113,7 +113,7 @@ def test_a_link_is_followed_and_a_device_is_not_replaced(nomina):
 def test_what_is_open_already_is_written_on(kb, tmp_path, output):
     target = tmp_path / "p.jsonl"
     target.write_text("before\n", encoding="utf-8")
-    command = " ".join([*NOMINA, "link", "-", "--kb", str(kb.path), "-o", output])
+    command = " ".join([*NOMINA, "link", "-", "--kb", str(kb.path), "--linker", "dictionary", "-o", output])
     number = {"/dev/stderr": 2, "/dev/fd/2": 2, "/dev/fd/7": 7}.get(output, 1)
     script = f'{{ echo a >&{number}; {command}; echo z >&{number}; }} {number}>>"{target}"'
     done = subprocess.run(["bash", "-c", script], input="ataxia", capture_output=True, text=True, timeout=60)

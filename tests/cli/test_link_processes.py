@@ -12,9 +12,11 @@ import time
 
 import pytest
 from link_cases import NOMINA, POSIX, ROOT, ataxias, linked, run
-from linker_cases import ENCODER
+from linker_cases import ENCODER, needs_shipped
 
 from nomina.cli.main import main
+
+pytestmark = needs_shipped
 
 
 def test_the_shipped_note_as_a_process():
