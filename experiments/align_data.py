@@ -16,7 +16,18 @@ from nomina.text import normalise
 from nomina.training.examples import Ints, Pairs
 from nomina.training.noise import noisy
 
-NOISE = {"typo": 0.25, "plural": 0.15, "order": 0.25, "abbreviation": 0.1, "punctuation": 0.15, "fewer_words": 0.1}
+NOISE = {
+    "typo": 0.15,
+    "plural": 0.1,
+    "order": 0.15,
+    "abbreviation": 0.05,
+    "punctuation": 0.1,
+    "fewer_words": 0.1,
+    "british": 0.05,
+    "relative": 0.1,
+    "qualified": 0.1,
+    "predicate": 0.1,
+}
 
 _HUBS = ("UMLS:", "OMIM:", "Orphanet:", "SNOMEDCT:", "NCIT:", "GARD:")
 

@@ -1,7 +1,7 @@
 """All rows of ``embedding.py`` whose encoders are there: ``python experiments/embedding_rows.py MODELS [--only NAME]``.
 
 ``MODELS`` holds a folder for each encoder: ``raw`` and ``tuned-<corpus>`` (``embedding_models.py``), ``aligned``
-(``sapbert_align.py``), ``rescnn`` (``rescnn_train.py``), ``default`` (the one in the package). Missing ones are left
+(``sapbert_align.py``), ``rescnn`` (``distil.py``), ``default`` (the one in the package). Missing ones are left
 out, and rows that are there already; what else is said, like ``--work``, goes to ``embedding.py``.
 """
 

@@ -42,8 +42,7 @@ def main() -> None:
         arguments.may_test = arguments.test
         records += work(arguments, list(repeated(records, arguments.repeat)), arguments.deadline)
     chosen = keep(arguments, records) if arguments.keep else []
-    arguments.stage = "tune"
-    pack(arguments, arguments.work, chosen, {record["name"]: record for record in records})
+    pack(arguments, "tune", arguments.work, chosen, {record["name"]: record for record in records})
 
 
 def command_line() -> argparse.ArgumentParser:

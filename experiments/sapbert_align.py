@@ -194,7 +194,7 @@ def finish(
         "log": log,
     }
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "log.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (arguments.out / "log.json").write_text(json.dumps(record, indent=1, default=str) + "\n", encoding="utf-8")
     say({"best": keeper.best_figures, **facts})
 
 

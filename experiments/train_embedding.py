@@ -1,11 +1,10 @@
-"""Chain the trainings of the embedding linkers on one GPU: variants side by side, the best kept and packed.
+"""Self-align an encoder in several ways at once on one GPU; the best is kept and packed.
 
-    python experiments/train_embedding.py align  --data DATA --out OUT
-    python experiments/train_embedding.py rescnn --data DATA --out OUT [--teacher FOLDER]
+    python experiments/train_embedding.py --data DATA --out OUT
 
-A small encoder leaves most of a GPU idle, so several variants of one stage train at once, each with the clock to
-itself. ``align`` also tries the averages of the variants' weights. What comes out is ``OUT/<stage>.tar.00N`` (the
-chosen models and all logs, in parts; put together with ``cat``) and ``OUT/<stage>.json``.
+A small encoder leaves most of a GPU idle, so several variants train at once, each with the clock to itself.
+The averages of the variants' weights are tried as well. What comes out is ``OUT/align.tar.00N`` (the chosen model and
+all logs, in parts; put together with ``cat``) and ``OUT/align.json``.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ HERE = Path(__file__).resolve().parent
 STARTED = time.monotonic()
 LAST_AVERAGE = 550
 """Seconds after which no further average is tried."""
+STAGE = "align"
 PART = 15 * 2**20
 MOST_PARTS = 4
 
@@ -49,23 +49,13 @@ ALIGN = {
 }
 """``recipe`` is the plain one; the others join concepts, repeat diseases, add noise; ``hard``: also near concepts."""
 
-RESCNN = {
-    "max": [],
-    "attention": ["--pooling", "attention"],
-    "max-tuned": ["--tune-embeddings"],
-    "attention-tuned": ["--tune-embeddings", "--pooling", "attention"],
-}
-"""``tuned``: the word-piece embeddings are trained too, which the paper does not do."""
-
 
 def main() -> None:
-    """Run one stage."""
+    """Train, try averages, pack."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("stage", choices=("align", "rescnn"))
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--work", type=Path, default=Path("/tmp/nomina-training"))
-    options.add_argument("--teacher", type=Path, help="of rescnn; default: the one that align left in --work")
     options.add_argument("--minutes", type=float, default=6.0)
     options.add_argument("--deadline", type=float, default=500, help="seconds after which trainings are cut off")
     options.add_argument("--only", nargs="*", help="variants")
@@ -76,29 +66,39 @@ def main() -> None:
     transformers.utils.logging.set_verbosity_error()
     say(versions(device_of("auto")))
     arguments.out.mkdir(parents=True, exist_ok=True)
-    folder = arguments.work / arguments.stage
-    if arguments.stage == "align":
-        script, base, variants = "sapbert_align.py", arguments.data / "minilm", ALIGN
-    else:
-        script, base, variants = "rescnn_train.py", arguments.teacher or arguments.work / "align" / "best", RESCNN
-    variants = {name: variants[name] for name in arguments.only or variants}
-    train(arguments, folder, script, base, variants)
+    folder = arguments.work / STAGE
+    variants = {name: ALIGN[name] for name in arguments.only or ALIGN}
+    train(arguments, folder, variants)
     trained = [name for name in variants if (folder / name / WEIGHTS).exists()]
-    figures = evaluate(arguments, folder, trained, average=arguments.stage == "align")
-    chosen = choose_align(folder, figures) if arguments.stage == "align" else choose_rescnn(figures)
-    pack(arguments, folder, chosen, figures)
+    figures = evaluate(arguments, folder, trained)
+    pack(arguments, STAGE, folder, choose(folder, figures), figures)
 
 
-def train(arguments: argparse.Namespace, folder: Path, script: str, base: Path, variants: dict[str, list[str]]) -> None:
+def train(arguments: argparse.Namespace, folder: Path, variants: dict[str, list[str]]) -> None:
     """Train all variants at once, their output line by line with their name before it; cut off at the deadline."""
-    common = ["--data", str(arguments.data), "--base", str(base), "--minutes", str(arguments.minutes)]
+    common = [
+        "--data",
+        str(arguments.data),
+        "--base",
+        str(arguments.data / "minilm"),
+        "--minutes",
+        str(arguments.minutes),
+    ]
     if arguments.limit:
         common += ["--limit", str(arguments.limit)]
     started, processes = time.monotonic(), {}
     for name, own in variants.items():
         out = folder / name
         out.mkdir(parents=True, exist_ok=True)
-        line = [sys.executable, str(HERE / script), *common, "--out", str(out), "--checkpoints", f"{out}-checkpoints"]
+        line = [
+            sys.executable,
+            str(HERE / "sapbert_align.py"),
+            *common,
+            "--out",
+            str(out),
+            "--checkpoints",
+            f"{out}-checkpoints",
+        ]
         processes[name] = subprocess.Popen(
             [*line, *own, *arguments.extra.split()], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
         )
@@ -124,18 +124,15 @@ def relay(name: str, process: subprocess.Popen[str], folder: Path) -> None:
                 say(f"[{name}] {line.rstrip()}")
 
 
-def evaluate(
-    arguments: argparse.Namespace, folder: Path, trained: list[str], *, average: bool
-) -> dict[str, dict[str, float]]:
+def evaluate(arguments: argparse.Namespace, folder: Path, trained: list[str]) -> dict[str, dict[str, float]]:
     """Development figures of the saved variants, and of the averages of two or more of them."""
     dev = DevSets(arguments.data, arguments.limit)
-    if average:
-        BertEncoder(arguments.data / "minilm", "mean", 25).save(folder / "base")
-        alone = ["base", *trained]
-        for size in range(2, len(alone) + 1):
-            for names in itertools.combinations(alone, size):
-                mean_of(folder, names)
-                trained = [*trained, "+".join(names)]
+    BertEncoder(arguments.data / "minilm", "mean", 25).save(folder / "base")
+    alone = ["base", *trained]
+    for size in range(2, len(alone) + 1):
+        for names in itertools.combinations(alone, size):
+            mean_of(folder, names)
+            trained = [*trained, "+".join(names)]
     figures = {}
     for name in trained:
         if time.monotonic() - STARTED > LAST_AVERAGE and "+" in name:
@@ -161,7 +158,7 @@ def mean_of(folder: Path, names: tuple[str, ...]) -> None:
     (out / WEIGHTS).write_bytes(save(mean, metadata={"format": "pt"}))
 
 
-def choose_align(folder: Path, figures: dict[str, dict[str, float]]) -> list[str]:
+def choose(folder: Path, figures: dict[str, dict[str, float]]) -> list[str]:
     """The best on the development sets, copied to ``best``."""
     name = max(figures, key=lambda n: figures[n]["dev"])
     say(f"best: {name}")
@@ -170,31 +167,23 @@ def choose_align(folder: Path, figures: dict[str, dict[str, float]]) -> list[str
     return ["best"]
 
 
-def choose_rescnn(figures: dict[str, dict[str, float]]) -> list[str]:
-    """The best with frozen and the best with tuned embeddings."""
-    ranked = sorted(figures, key=lambda n: -figures[n]["dev"])
-    kinds: dict[bool, str] = {}
-    for name in ranked:
-        kinds.setdefault(name.endswith("-tuned"), name)
-    say(f"best: {sorted(kinds.values())}")
-    return sorted(kinds.values())
-
-
-def pack(arguments: argparse.Namespace, folder: Path, chosen: list[str], figures: dict[str, dict[str, float]]) -> None:
+def pack(
+    arguments: argparse.Namespace, stage: str, folder: Path, chosen: list[str], figures: dict[str, dict[str, float]]
+) -> None:
     """One tar of models and logs in parts, and the figures beside it."""
-    archive = arguments.work / f"{arguments.stage}.tar"
+    archive = arguments.work / f"{stage}.tar"
     with tarfile.open(archive, "w") as tar:
         for name in chosen:
-            tar.add(folder / name, arcname=f"{arguments.stage}/{name}")
+            tar.add(folder / name, arcname=f"{stage}/{name}")
         for log in [*folder.glob("*.txt"), *folder.glob("*/log.json")]:
-            tar.add(log, arcname=f"{arguments.stage}/logs/{log.relative_to(folder).as_posix().replace('/', '-')}")
+            tar.add(log, arcname=f"{stage}/logs/{log.relative_to(folder).as_posix().replace('/', '-')}")
     with archive.open("rb") as stream:
         for number in range(MOST_PARTS + 1):
             part = stream.read(PART)
             if part:
-                (arguments.out / f"{arguments.stage}.tar.{number:03}").write_bytes(part)
+                (arguments.out / f"{stage}.tar.{number:03}").write_bytes(part)
     facts: dict[str, Any] = {"versions": versions(device_of("auto")), "chosen": chosen, "figures": figures}
-    (arguments.out / f"{arguments.stage}.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    (arguments.out / f"{stage}.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,81 @@
+"""Make the models that nomina comes with out of what ``distil.py`` brought back.
+
+    python experiments/ship.py default --variant OUT/attention --base MINILM
+    python experiments/ship.py sapbert-mini --variant OUT/bert-light
+    python experiments/ship.py record OUT/distil.json OTHER/distil.json --trained-at COMMIT
+
+``default`` writes the embedded encoder (``src/nomina/data/encoder``; ``calibrate.py`` and ``span_model.py`` come next),
+``sapbert-mini`` the folder ``checkpoints/sapbert-mini``, ``record`` the file ``results/distil.json``. An export is
+compared with torch on every hundredth name of HPO.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from common import ROOT, record
+from safetensors.torch import load_file
+
+from nomina import encoders
+from nomina.encoders.base import DESCRIPTION, WEIGHTS, TrainableEncoder
+from nomina.encoders.bert import BertEncoder
+from nomina.encoders.export import export
+from nomina.encoders.rescnn import ResCnnEncoder
+from nomina.kb.sources import default_kb
+
+EMBEDDED = ROOT / "src" / "nomina" / "data" / "encoder"
+CHECKPOINT = ROOT / "checkpoints" / "sapbert-mini"
+ROWS_ONLY = 0.998
+"""Every weight as int8: halves for the most harmful ones would bring the file over 24 MB."""
+
+
+def main() -> None:
+    """Export one model, or record the figures of all."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    stages = options.add_subparsers(dest="stage", required=True)
+    for name in ("default", "sapbert-mini"):
+        stage = stages.add_parser(name)
+        stage.add_argument("--variant", type=Path, required=True, help="its folder, unpacked from distil.tar")
+        stage.add_argument("--base", type=Path, help="of default: the encoder whose embeddings it has")
+    stage = stages.add_parser("record")
+    stage.add_argument("distilled", type=Path, nargs="+")
+    stage.add_argument("--trained-at", required=True, help="the commit that distil.py ran at")
+    arguments = options.parse_args()
+    if arguments.stage == "record":
+        write_record(arguments.distilled, arguments.trained_at)
+        return
+    sample = list(default_kb().surfaces())[::100]
+    if arguments.stage == "default":
+        print(export(embedded(arguments.variant, arguments.base), EMBEDDED, sample))
+    else:
+        print(export(encoders.load(arguments.variant), CHECKPOINT, sample, floor=ROWS_ONLY))
+
+
+def embedded(variant: Path, base: Path) -> TrainableEncoder:
+    """The student with the frozen embeddings of its base, which do not travel with its weights."""
+    options = json.loads((variant / DESCRIPTION).read_text(encoding="utf-8"))
+    options.pop("kind")
+    source = BertEncoder(base, "mean", options["length"])
+    encoder = ResCnnEncoder(source.word_embeddings.cpu().float(), source.tokenizer, **options)
+    frozen = encoder.module.embeddings.weight
+    weights = {name: tensor.float() for name, tensor in load_file(variant / WEIGHTS).items()}
+    encoder.module.load_state_dict({"embeddings.weight": frozen, **weights})
+    return encoder
+
+
+def write_record(paths: list[Path], trained_at: str) -> None:
+    """Development figures of the teacher and of every variant, without the logs of single steps."""
+    runs = {}
+    for path in paths:
+        for name, run in json.loads(path.read_text(encoding="utf-8")).items():
+            log = [entry for entry in run.pop("log", []) if "dev" in entry]
+            runs[name] = {**run, "log": log} if log else run
+    teacher = runs.pop("teacher")
+    path = record("distil", {"teacher": teacher, "variants": runs}, seed=0, trained_at=trained_at)
+    print(f"written: {path.name}; best: {max(runs, key=lambda name: runs[name]['best']['dev'])}")
+
+
+if __name__ == "__main__":
+    main()
