@@ -191,6 +191,7 @@ def test_what_is_no_model_is_not_replaced(train, tmp_path):
     code, output, err = train("sapbert")
     assert code == 2
     assert "is there and is no saved model" in err
+    assert train("sapbert", "-o", ".")[0] == 2
     assert (output / "diary.txt").exists()
 
 
@@ -209,6 +210,7 @@ def test_checkpoints_of_another_training_are_not_gone_on_with(train, tmp_path):
     (folder / "diary.txt").unlink()
     code, _, err = train("sapbert", "--set", "fit.batch_size=512")
     assert (code, (folder / "training.json").exists()) == (2, True)
+    (folder / "state.json").write_text("{}", encoding="utf-8")
     code, _, err = train("sapbert")
     assert code == 2
     assert "holds another training (fit.batch_size: 512, now 6)" in err

@@ -106,13 +106,20 @@ def test_a_folder_of_checkpoints_is_one_trainings(base, tmp_path):
     assert claim(folder, mine, {"kb": "1"}) is False
     (folder / "state.json").write_text("{}", encoding="utf-8")
     assert claim(folder, mine, {"kb": "1"}) is True
-    with pytest.raises(RecipeError, match=r"another training \(data\.kb: '1', now '2'\)"):
+    with pytest.raises(RecipeError, match=r"another training \(trained_on\.kb: '1', now '2'\)"):
         claim(folder, mine, {"kb": "2"})
     others = {"encoder": {"base": str(base)}, "data": {"held_out": 0}, "fit": {"batch_size": 3, "report_every": 7}}
     assert claim(folder, recipe_of(others), {"kb": "1"}) is True
     with pytest.raises(RecipeError, match=r"another training \(fit\.batch_size: 3, now 4\)"):
         claim(folder, recipe_of({**others, "fit": {"batch_size": 4}}), {"kb": "1"})
+    with pytest.raises(RecipeError, match=r"another training \(data\.hard: 0\.0, now 0\.5\)"):
+        claim(folder, recipe_of({**others, "data": {"held_out": 0, "hard": 0.5}}), {"kb": "1"})
     assert claim(folder, mine, {"kb": "2"}, resume=False) is False
+    assert [path.name for path in folder.iterdir()] == ["training.json"]
+    (folder / "teacher-1.safetensors").write_bytes(b"")
+    assert claim(folder, mine, {"kb": "2"}) is False
+    assert len(list(folder.iterdir())) == 2
+    assert claim(folder, mine, {"kb": "3"}) is False
     assert [path.name for path in folder.iterdir()] == ["training.json"]
     (folder / "training.json").write_text("{", encoding="utf-8")
     with pytest.raises(ArtifactError, match=r"training\.json is damaged: begin anew with --no-resume"):

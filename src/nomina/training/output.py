@@ -34,11 +34,11 @@ def check_place(output: Path) -> None:
     Raises:
         UsageError: there is something that is no model of nomina's.
     """
-    if output.is_dir():
+    if output.name and output.is_dir():
         known = any((output / name).is_file() for name in (MANIFEST, DESCRIPTION))
         if known or next(output.iterdir(), None) is None:
             return
-    if output.exists():
+    if output.exists() or not output.name:
         raise UsageError(f"{output} is there and is no saved model: name another folder, or remove it")
 
 

@@ -58,7 +58,7 @@ def claim(folder: Path, recipe: Recipe, data: Mapping[str, str | None], *, resum
     """Make a checkpoint folder this training's own; whether there is a checkpoint to go on from.
 
     Args:
-        folder: made where it is missing; emptied where ``resume`` is not wanted.
+        folder: made where it is missing; emptied where ``resume`` is not wanted, or what it is of has no checkpoint.
         recipe: of the training.
         data: fingerprints of what it is trained on.
         resume: go on from what is there.
@@ -70,11 +70,15 @@ def claim(folder: Path, recipe: Recipe, data: Mapping[str, str | None], *, resum
     path = folder / TRAINING
     if folder.exists() and any(folder.iterdir()) and not path.is_file():
         raise ArtifactError(f"{folder} is no folder of checkpoints: remove it, or write the model somewhere else")
-    mine = {**_identity(recipe), "data": dict(data)}
-    if path.is_file() and resume:
-        _check_same(folder, mine)
-    elif path.is_file():
-        shutil.rmtree(folder)
+    mine = {**_identity(recipe), "trained_on": dict(data)}
+    if path.is_file():
+        others = _others(path, mine) if resume else ["all of it"]
+        if others and resume and (folder / STATE).is_file():
+            raise RecipeError(
+                f"{folder} holds another training ({others[0]}): go on with its options, or begin anew with --no-resume"
+            )
+        if others:
+            shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with atomic(path) as temporary:
         temporary.write_text(json.dumps(mine) + "\n", encoding="utf-8")
@@ -86,16 +90,12 @@ def _identity(recipe: Recipe) -> dict[str, Any]:
     return {**tables, "fit": {key: value for key, value in tables["fit"].items() if key not in _NOT_THE_SAME}}
 
 
-def _check_same(folder: Path, mine: Mapping[str, Any]) -> None:
+def _others(path: Path, mine: Mapping[str, Any]) -> list[str]:
+    """What the training of a checkpoint folder and mine differ in."""
     try:
-        found = json.loads((folder / TRAINING).read_text(encoding="utf-8"))
-        others = differences(found, mine)
+        return differences(json.loads(path.read_text(encoding="utf-8")), mine)
     except (ValueError, AttributeError) as error:
-        raise ArtifactError(f"{folder / TRAINING} is damaged: begin anew with --no-resume") from error
-    if others:
-        raise RecipeError(
-            f"{folder} holds another training ({others[0]}): go on with its options, or begin anew with --no-resume"
-        )
+        raise ArtifactError(f"{path} is damaged: begin anew with --no-resume") from error
 
 
 def train(
