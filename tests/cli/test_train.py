@@ -157,7 +157,7 @@ def test_the_model_links_without_torch(train, kb, tmp_path):
     [
         (["--set", "fit.batchsize=3"], "no recipe has a key 'fit.batchsize'; did you mean 'fit.batch_size'?"),
         (["--set", "fit.batch_size=512"], "an epoch has no batch"),
-        (["--base", "nowhere"], "nowhere is no encoder of Hugging Face"),
+        (["--base", "no/where/here"], "no/where/here is no encoder of Hugging Face"),
         (["--teacher", "nowhere"], "nowhere/encoder.json does not describe a saved encoder"),
         (["--set", "encoder.base="], "no encoder to start from"),
         (["--kb", "nothing"], "no KB file 'nothing'"),
@@ -166,7 +166,6 @@ def test_the_model_links_without_torch(train, kb, tmp_path):
 )
 def test_a_mistake_is_one_line(train, monkeypatch, tmp_path, more, why):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     code, output, err = train("sapbert", *more)
     assert code == 2
     assert err.splitlines()[-1].startswith("nomina: ")
@@ -218,10 +217,11 @@ def test_checkpoints_of_another_training_are_not_gone_on_with(train, tmp_path):
     assert code == 0, err
 
 
-def waited_for(path, step):
+def waited_for(path, step, process=None):
     """Wait until a checkpoint of that step or a later one is there."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
+        assert process is None or process.poll() is None, process.stderr.read()
         try:
             if (found := json.loads(path.read_text(encoding="utf-8"))["steps"]) >= step:
                 return found
@@ -249,7 +249,7 @@ def test_stopped_and_killed_it_goes_on_to_the_same_weights(recipe, train, kb, ba
     step = 3
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT):
         with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", env=environment) as process:
-            waited_for(checkpoints / "state.json", step)
+            waited_for(checkpoints / "state.json", step, process)
             process.send_signal(number)
             err = process.stderr.read()
         step = waited_for(checkpoints / "state.json", step)
