@@ -182,7 +182,11 @@ class Table(NamedTuple):
 
     def rows_of(self, value: int) -> list[int]:
         """The rows stored under one hash, ascending."""
-        first, last = (np.searchsorted(self.hashes, np.uint64(value), side) for side in ("left", "right"))
+        wanted = np.uint64(value)
+        first = int(self.hashes.searchsorted(wanted))
+        last = first
+        while last < len(self.hashes) and self.hashes[last] == wanted:
+            last += 1
         rows: list[int] = self.rows[first:last].tolist()
         return rows
 
@@ -237,7 +241,9 @@ class Lexicon:
         mention = forms(normalise(text))
         found = []
         for row in {row for value in _entries(mention) for row in self.table.rows_of(value)} - self.kb.ownerless:
-            name = forms(self.kb.names[row])
+            key = self.kb.names[row]
+            # Most mentions have the very key of a name: then there is no need of its forms.
+            name = mention if key == mention.key else forms(key)
             rule = rule_between(mention, name)
             if rule is not None:
                 found.append(Match(row, rule, _trust(rule, mention, name)))
