@@ -30,10 +30,10 @@ class Encoder:
         self.module = Looked(np.random.default_rng(seed).normal(size=(rows, 8)))
 
 
-def tuning(rows=10, times=None, **options):
+def tuning(rows=10, times=None, apart=None, **options):
     table = TokenTable(torch.arange(rows).unsqueeze(1), torch.ones(rows, dtype=torch.long))
     made = CorpusOptions(**{"batch_size": 3, "positives": 2, "negatives": 2, "pool": 4, **options})
-    return CorpusTuning(Encoder(rows), table, CONCEPT, GOLD, made, times)
+    return CorpusTuning(Encoder(rows), table, CONCEPT, GOLD, made, times, apart)
 
 
 def right(objective, mention, name):
@@ -130,3 +130,15 @@ def test_training_finds_the_concepts(loss):
     fit(objective, FitOptions(steps=150, lr=0.05, warmup=5))
     nearest = objective.nearest(np.array([6, 7, 9]))[:, 0]
     assert [right(None, mention, name) for mention, name in zip((0, 1, 3), nearest, strict=True)] == [True] * 3
+
+
+def test_what_is_kept_apart_stands_beside_no_mention_unless_nothing_else_is_right():
+    none = np.array([], dtype=np.int64)
+    objective = tuning(apart=[np.array([0, 2]), none, none, np.array([5])], pool=4, positives=3, negatives=2)
+    for epoch in range(5):
+        for mention, *names in next(objective.batches(epoch)):
+            if mention == 6:
+                assert names[:3] == [1, 1, 1]
+                assert 2 not in names
+            if mention == 9:
+                assert names[:3] == [5, 5, 5]

@@ -65,6 +65,8 @@ class CorpusTuning(Objective[Ints]):
         gold: The concepts of each mention: any of them is right. A mention without one is left out.
         options: See there.
         times: How often each mention comes in an epoch, (mentions,); None: once.
+        apart: The names that are never put beside each mention: its very text, which need not be learnt where the
+            mention itself is a name of the KB. One array of rows a mention; None: nothing is kept apart.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class CorpusTuning(Objective[Ints]):
         gold: Sequence[Ints],
         options: CorpusOptions,
         times: Ints | None = None,
+        apart: Sequence[Ints] | None = None,
     ) -> None:
         self.module, self.table, self.concept, self.options = encoder.module, table, concept, options
         self.names, self.mentions = len(concept), len(gold)
@@ -91,6 +94,7 @@ class CorpusTuning(Objective[Ints]):
         for row, concepts in enumerate(self._gold, start=self.names):
             labels[row, : len(concepts)] = concepts
         self._labels = torch.from_numpy(labels)
+        self._apart = dict(enumerate(apart or ()))
         self._found: tuple[int, Ints] | None = None
 
     def batches(self, epoch: int) -> Iterator[Ints]:
@@ -109,7 +113,7 @@ class CorpusTuning(Objective[Ints]):
         """The row of a mention and those of names beside it."""
         gold = self._gold[mention]
         right = np.isin(self.concept[near], gold)
-        names = np.concatenate([self._by_concept[self._place[concept]] for concept in gold])
+        names = self._names_of(mention)
         first = near[right][:1] if right.any() else names[:1]
         others = rng.choice(names, self.options.positives - 1)
         wrong = near[~right] if not right.all() else rng.integers(0, self.names, self.options.negatives)
@@ -118,6 +122,12 @@ class CorpusTuning(Objective[Ints]):
         else:
             wrong = np.resize(wrong, self.options.negatives)
         return np.concatenate([[mention + self.names], first, others, wrong])
+
+    def _names_of(self, mention: int) -> Ints:
+        """All right names, those kept apart only where there is no other."""
+        names = np.concatenate([self._by_concept[self._place[concept]] for concept in self._gold[mention]])
+        others = names[~np.isin(names, self._apart.get(mention, ()))]
+        return others if len(others) else names
 
     def _nearest_of(self, epoch: int, rows: Ints) -> Ints:
         """The nearest names as they were when the epoch began."""
@@ -147,10 +157,19 @@ class CorpusTuning(Objective[Ints]):
         names = self.table.vectors(self.module, np.arange(self.names), bf16=True)
         queries = self.table.vectors(self.module, rows, bf16=True)
         pool = min(self.options.pool, self.names)
-        chunks = (queries[start : start + _CHUNK] for start in range(0, len(queries), _CHUNK))
-        found = [(chunk @ names.T).topk(pool, dim=1).indices.cpu() for chunk in chunks]
+        found = []
+        for start in range(0, len(queries), _CHUNK):
+            scores = queries[start : start + _CHUNK] @ names.T
+            self._keep_apart(scores, rows[start : start + _CHUNK])
+            found.append(scores.topk(pool, dim=1).indices.cpu())
         ranked: Ints = torch.cat(found).numpy()
         return ranked
+
+    def _keep_apart(self, scores: Tensor, rows: Ints) -> None:
+        """Put what is kept apart last, in place: scores (rows, names)."""
+        if self._apart:
+            for place, row in enumerate(rows.tolist()):
+                scores[place, self._apart.get(row - self.names, ())] = -torch.inf
 
     def loss(self, batch: Ints) -> Tensor:
         """The loss over the distinct rows of a batch."""

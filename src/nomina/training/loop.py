@@ -44,6 +44,10 @@ class Objective(ABC, Generic[Batch]):
     def loss(self, batch: Batch) -> Tensor:
         """The loss of a batch, a scalar."""
 
+    def rates(self) -> dict[str, float]:
+        """Parameters of the module, by name, that have a learning rate of their own, which rises and falls as others'."""
+        return {}
+
     def state(self) -> dict[str, Tensor]:
         """What batches depend on beside the epoch, for a checkpoint: near names found with earlier weights, say."""
         return {}
@@ -153,7 +157,7 @@ class _Run(Generic[Batch]):
         self.device = next(self.module.parameters()).device
         self.parameters = [p for p in self.module.parameters() if p.requires_grad]
         self.optimizer = torch.optim.AdamW(
-            self.parameters,
+            _groups(self.module, options.lr, objective.rates()),
             lr=options.lr,
             weight_decay=options.weight_decay,
             fused=self.device.type == "cuda",
@@ -183,7 +187,7 @@ class _Run(Generic[Batch]):
     def step(self, batch: Batch) -> None:
         """One step of the optimiser."""
         for group in self.optimizer.param_groups:
-            group["lr"] = self.options.lr * self.rate()
+            group["lr"] = group["highest"] * self.rate()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.options.bf16):
             loss = self.objective.loss(batch)
         self.optimizer.zero_grad(set_to_none=True)
@@ -304,6 +308,14 @@ class _Run(Generic[Batch]):
         torch.set_rng_state(tensors["random.cpu"])
         if "random.cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random.cuda"], self.device)
+
+
+def _groups(module: nn.Module, lr: float, rates: dict[str, float]) -> list[dict[str, Any]]:
+    """What is trained, by learning rate; a parameter with a rate of its own does not decay."""
+    trained = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
+    most = [parameter for name, parameter in trained.items() if name not in rates]
+    own = [{"params": [trained[name]], "highest": rate, "weight_decay": 0.0} for name, rate in rates.items()]
+    return [{"params": most, "highest": lr}, *own]
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
