@@ -23,7 +23,10 @@ class _Pooled(nn.Module):
         self.bert, self.pooling = bert, pooling
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        hidden = self.bert(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+        return self.pool(self.bert(input_ids=ids, attention_mask=mask.long()).last_hidden_state, mask)
+
+    def pool(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Unit vectors (n, dim) of token states (n, length, dim)."""
         if self.pooling == "cls":
             return nn.functional.normalize(hidden[:, 0].float(), dim=-1)
         weights = mask.unsqueeze(-1).to(hidden.dtype)
