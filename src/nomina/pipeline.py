@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import islice
@@ -26,6 +26,7 @@ from nomina.linkers import DEFAULT, ENCODING, LINKERS
 from nomina.linkers.base import Level, Linker, Rule
 from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.dictionary import DictionaryLinker
+from nomina.proposals import PHENOTYPES, SpanLinker, SpanModel
 from nomina.text import trim
 from nomina.types import Document, Mention, Prediction
 
@@ -44,6 +45,7 @@ class Pipeline:
         within: which rows and concepts may be answered.
         context: whether ``negated`` and ``experiencer`` are looked for; if not, they keep their defaults.
         level: whether candidates are concepts, or names with their owners (see ``Linker.link``).
+        spans: what finds and links phrases that the detector has nothing for; None: nothing does.
     """
 
     def __init__(
@@ -56,9 +58,10 @@ class Pipeline:
         within: Subset | None = None,
         context: bool = True,
         level: Level = "concept",
+        spans: SpanLinker | None = None,
     ) -> None:
         _check_options(k, threshold, level)
-        self.linker, self.detector = linker, detector
+        self.linker, self.detector, self.spans = linker, detector, spans
         self.k, self.threshold, self.within = k, threshold, within
         self.context, self.level = context, level
 
@@ -100,16 +103,25 @@ class Pipeline:
             bare = self.detector.mentions(document for document in batch if not document.mentions)
             ready = [document if document.mentions else next(bare) for document in batch]
             predictions = self._linked(ready)
+            phrases = self._phrases([new for given, new in zip(batch, ready, strict=True) if not given.mentions])
             for given, document in zip(batch, ready, strict=True):
                 own: Iterable[Prediction] = islice(predictions, len(document.mentions))
-                own = own if given.mentions else map(_doubted, own)
-                yield from self._in_context(document, own) if self.context else own
+                if not given.mentions:
+                    own = _in_order(map(_doubted, own), next(phrases))
+                yield from self._in_context(document.text, own) if self.context else own
 
     def _linked(self, documents: Iterable[Document]) -> Iterator[Prediction]:
         return self.linker.link(documents, k=self.k, threshold=self.threshold, within=self.within, level=self.level)
 
-    def _in_context(self, document: Document, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
-        found = attributes(document.text, [(m.start, m.end) for m in document.mentions])
+    def _phrases(self, documents: list[Document]) -> Iterator[Sequence[Prediction]]:
+        """Predictions of what the detector has nothing for, by document."""
+        if self.spans is None:
+            return iter([()] * len(documents))
+        return iter(self.spans.link(documents, k=self.k, threshold=self.threshold, level=self.level))
+
+    def _in_context(self, text: str, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+        predictions = list(predictions)
+        found = attributes(text, [(p.mention.start, p.mention.end) for p in predictions])
         for (negated, experiencer), prediction in zip(found, predictions, strict=True):
             if negated or experiencer != prediction.experiencer:
                 prediction = replace(prediction, negated=negated, experiencer=experiencer)
@@ -133,6 +145,11 @@ def _documents(given: Iterable[Document]) -> Iterator[Document]:
         if not isinstance(document, Document):
             raise UsageError(f"link takes nomina.Document objects, not {type(document).__name__}: {others}")
         yield document
+
+
+def _in_order(detected: Iterable[Prediction], phrases: Sequence[Prediction]) -> list[Prediction]:
+    """By start, the longer first; those of mentions keep their order among themselves."""
+    return sorted([*detected, *phrases], key=lambda p: (p.mention.start, -p.mention.end)) if phrases else list(detected)
 
 
 def _doubted(prediction: Prediction) -> Prediction:
@@ -165,6 +182,7 @@ def load(
     context: bool = True,
     level: Level = "concept",
     progress: Callable[[int, int], None] | None = None,
+    spans: bool | None = None,
 ) -> Pipeline:
     """A ready linker.
 
@@ -181,10 +199,12 @@ def load(
         level: ``concept``, or ``name`` to offer k names as the published systems do, each with all its concepts.
         progress: told how many names of the KB are encoded, of how many: once a KB and encoder, when a mention first
             needs it.
+        spans: whether to find phrases that the dictionary misses too, by the encoder (see ``nomina.proposals``); by
+            default where the KB is of phenotypes, for which that was measured, and the encoder has a model for it.
 
     Raises:
         ArtifactError: the folder holds no encoder, or nomina's own is missing.
-        UsageError: an option with a value it cannot have.
+        UsageError: an option with a value it cannot have, or ``spans`` of a linker that has no model for it.
         KnowledgeBaseError: no such KB, or an id or type that it does not have.
     """
     _check_options(k, threshold, level)
@@ -196,7 +216,23 @@ def load(
     known = ranker.dictionary if isinstance(ranker, CascadeLinker) else ranker
     lexicon = known.lexicon if isinstance(known, DictionaryLinker) else Lexicon.open(base)
     detector = Detector(lexicon, overlaps, None if within is None else within.rows)
-    return Pipeline(ranker, detector, k=k, threshold=threshold, within=within, context=context, level=level)
+    phrases = _span_linker(ranker, within, spans)
+    return Pipeline(
+        ranker, detector, k=k, threshold=threshold, within=within, context=context, level=level, spans=phrases
+    )
+
+
+def _span_linker(linker: Linker, within: Subset | None, wanted: bool | None) -> SpanLinker | None:
+    """What finds phrases; where nothing is said, only in a KB of phenotypes."""
+    if wanted is False or (wanted is None and PHENOTYPES not in linker.kb):
+        return None
+    if isinstance(linker, CascadeLinker) and linker.model is not None:
+        model = SpanModel.read(linker.model)
+        if model is not None:
+            return SpanLinker(linker, model, within)
+    if wanted:
+        raise UsageError("phrases are judged by an exported encoder with a spans.json: leave spans out, or name it")
+    return None
 
 
 def _check_linker(linker: str | Path) -> None:

@@ -252,3 +252,13 @@ def test_a_closed_standard_output(kb, tmp_path, monkeypatch, capsys):
         patch.setattr(sys, "stdout", None)
         assert main(["link", str(tmp_path / "a.txt"), "--kb", str(kb.path)]) == 2
     assert capsys.readouterr().err == "nomina: standard output is closed: name a file with -o\n"
+
+
+def test_phrases_need_an_encoder_that_has_a_model_for_them(nomina):
+    write(a_txt="ataxia")
+    code, out, err = nomina("a.txt", "--spans")
+    assert (code, out) == (2, "")
+    assert "spans.json" in err
+    assert (
+        linked(nomina("a.txt", "--no-spans")[1]) == linked(nomina("a.txt")[1]) == [("a.txt", "ataxia", [[0, 6]], "T:5")]
+    )

@@ -71,6 +71,11 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
 @click.option(
     "--overlaps", default="longest", type=click.Choice(["longest", "all"]), help="Mentions inside longer ones?"
 )
+@click.option(
+    "--spans/--no-spans",
+    default=None,
+    help="Phrases that the dictionary misses too? By default where the KB is of phenotypes.",
+)
 @click.option("--no-context", is_flag=True, help="Do not look for negation and family history.")
 @click.option(
     "--format", type=click.Choice(["table", "jsonl", "tsv"]), help="By default a table on a terminal, else jsonl."
@@ -89,6 +94,7 @@ def link(
     under: tuple[str, ...],
     types: tuple[str, ...],
     overlaps: Literal["longest", "all"],
+    spans: bool | None,
     no_context: bool,
     format: Format | None,
     output: Path | None,
@@ -116,6 +122,7 @@ def link(
         context=not no_context,
         level=level,
         progress=_names_progress(),
+        spans=spans,
     )
     with _opened(output) as out:
         predictions = _Counted(pipeline.link(_with_progress(read(sources, detect=detect), out)))

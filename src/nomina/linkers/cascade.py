@@ -60,6 +60,7 @@ class CascadeLinker(Linker):
     Attributes:
         dictionary: what ranks first.
         calibration: probabilities; None where the encoder has none.
+        model: the exported encoder's folder; None for another one.
 
     Raises:
         ArtifactError: the folder holds no encoder.
@@ -78,11 +79,11 @@ class CascadeLinker(Linker):
         self.dictionary = DictionaryLinker(kb)
         self._encoder = encoders.shipped() if encoder is None else encoder
         self._index, self._progress = index, progress
-        self._model: Artifact | None = None
+        self.model: Artifact | None = None
         if isinstance(self._encoder, str | Path) and encoders.is_exported(self._encoder):
-            self._model = Artifact.open(self._encoder, KIND)
-        self.calibration = self._model and Calibration.read(self._model)
-        if self._model is None:
+            self.model = Artifact.open(self._encoder, KIND)
+        self.calibration = self.model and Calibration.read(self.model)
+        if self.model is None:
             self.embedding  # noqa: B018  # its folder is checked now
 
     @cached_property
@@ -138,9 +139,9 @@ class CascadeLinker(Linker):
         Raises:
             UsageError: the encoder is in memory only.
         """
-        if self._model is None:
+        if self.model is None:
             return self.embedding.state()
-        return {"encoder": str(self._model.folder), "fingerprint": self._model.fingerprint, "index": self._index}
+        return {"encoder": str(self.model.folder), "fingerprint": self.model.fingerprint, "index": self._index}
 
     @classmethod
     def from_state(cls, kb: KnowledgeBase, state: dict[str, Any]) -> Self:

@@ -1,0 +1,279 @@
+"""Phrases that the dictionary misses, judged by an encoder: which of them name a concept of the KB, and which one.
+
+Names near a phrase are compared with it word by word: where they differ, each word of the one must have a counterpart
+of a near vector in the other ("auditory" and "hearing" before "abnormality"). "Lower limbs" is near "short lower limbs"
+and does not name it. What is left has a probability by its cosine and by how far the words are from their counterparts.
+Of phrases that overlap the likeliest stays.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nomina.artifact import Artifact
+from nomina.errors import ArtifactError
+from nomina.files import atomic
+from nomina.kb.store import Owner, Subset
+from nomina.linkers.base import NO_ROW, Level, Rule
+from nomina.linkers.cascade import CascadeLinker
+from nomina.spans import KnownWords, Proposal, Term, are_opposites, is_abnormality, propose, terms
+from nomina.types import SCOPES, Candidate, Document, Mention, Prediction
+
+MODEL = "spans.json"
+"""The file beside an exported encoder, which its fingerprint does not cover (see ``nomina.linkers.calibration``)."""
+
+VERSION = 1
+FEATURES = ("constant", "cosine", "missing")
+
+PHENOTYPES = "HP:0000118"
+"""Where a KB has this concept, phrases are read as concepts under it: not as modes of inheritance or modifiers."""
+
+_NAMES = 24  # near a phrase, that are compared with it
+_NAME_WORD = 0.5  # the least cosine of a name's word with its counterpart
+_PHRASE_WORD = 0.4
+_DECIMALS = 6
+_KEPT = 1 << 15  # vectors of words, some 30 MB
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class SpanModel:
+    """What ``experiments/span_model.py`` fitted for an encoder.
+
+    Attributes:
+        weights: of ``FEATURES``.
+        threshold: the least probability of a phrase that is given out.
+    """
+
+    weights: tuple[float, ...]
+    threshold: float
+
+    def probability(self, cosine: float, missing: float) -> float:
+        """The chance that a phrase names a concept: by the cosine with its name, and what its words lack to 1."""
+        constant, nearness, lack = self.weights
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, constant + nearness * cosine + lack * missing))))
+
+    def least_cosine(self) -> float:
+        """The cosine under which no phrase reaches the threshold, even one that lacks nothing."""
+        constant, nearness, _ = self.weights
+        return (math.log(self.threshold / (1 - self.threshold)) - constant) / nearness
+
+    @classmethod
+    def read(cls, model: Artifact) -> SpanModel | None:
+        """What lies beside an exported encoder; None where nothing does.
+
+        Raises:
+            ArtifactError: the file is damaged, of another version or was fitted for another encoder.
+        """
+        path = model.folder / MODEL
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise ArtifactError(f"{path} cannot be read ({error}): remove it, or fit it again") from error
+        if not isinstance(found, dict) or found.get("version") != VERSION:
+            raise ArtifactError(f"{path} is no model of spans of version {VERSION}: remove it, or fit it again")
+        if found.get("model") != model.fingerprint:
+            raise ArtifactError(f"{path} was fitted for another encoder: remove it, or fit it again")
+        weights, threshold = found.get("weights", ()), found.get("threshold")
+        if not (_are_weights(weights) and isinstance(threshold, float) and 0 < threshold < 1):
+            raise ArtifactError(f"{path} is damaged: remove it, or fit it again")
+        return cls(tuple(weights), threshold)
+
+    def write(self, model: Artifact) -> None:
+        """Put it beside an exported encoder."""
+        with atomic(model.folder / MODEL) as temporary:
+            described = {"version": VERSION, "model": model.fingerprint, **asdict(self)}
+            temporary.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+
+
+def _are_weights(values: Any) -> bool:  # noqa: ANN401
+    if not isinstance(values, list) or len(values) != len(FEATURES):
+        return False
+    return all(type(value) is float and math.isfinite(value) for value in values) and values[1] > 0 >= values[2]
+
+
+class Hit(NamedTuple):
+    """A name near a phrase whose words have their counterparts: its row, its cosine, and what its words lack to 1."""
+
+    row: int
+    cosine: float
+    missing: float
+
+
+class Judged(NamedTuple):
+    """A phrase, and probabilities and rows of the names that it may be, likeliest first."""
+
+    proposal: Proposal
+    rated: tuple[tuple[float, int], ...]
+
+    @property
+    def probability(self) -> float:
+        """Of the likeliest name; 0 where there is none."""
+        return self.rated[0][0] if self.rated else 0.0
+
+
+class SpanLinker:
+    """Finds and links the phrases of a text that the dictionary has nothing for.
+
+    Args:
+        linker: its dictionary and its encoder, which is opened when the first phrase is judged.
+        model: see ``SpanModel``.
+        within: which rows and concepts may be answered.
+    """
+
+    def __init__(self, linker: CascadeLinker, model: SpanModel, within: Subset | None = None) -> None:
+        self.linker, self.model, self.within = linker, model, within
+        self.known = KnownWords(linker.kb)
+        self._vectors: dict[str, Vector] = {}
+        self._name_terms = lru_cache(maxsize=1 << 15)(lambda row: terms(linker.kb.names[row].split()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SpanLinker, (self.linker, self.model, self.within)
+
+    def link(
+        self, documents: Sequence[Document], *, k: int = 5, threshold: float | None = None, level: Level = "concept"
+    ) -> list[list[Prediction]]:
+        """Predictions of phrases that touch no mention of their document; by document, in order of start.
+
+        Scores are probabilities. A prediction is an abstention where none reaches a ``threshold`` of the caller's.
+        """
+        phrases = [propose(d.text, [(m.start, m.end) for m in d.mentions], self.known) for d in documents]
+        hits = iter(self.hits([p for found in phrases for p in found], self.model.least_cosine()))
+        given = []
+        for document, found in zip(documents, phrases, strict=True):
+            judged = [self._judged(proposal, next(hits)) for proposal in found]
+            chosen = select([one for one in judged if one.probability >= self.model.threshold])
+            given.append([self._prediction(document, one, k, threshold or 0.0, level) for one in chosen])
+        return given
+
+    def hits(self, proposals: Sequence[Proposal], least: float) -> list[list[Hit]]:
+        """The names of a cosine of at least ``least`` whose words and a phrase's have counterparts; by phrase."""
+        near = self._near(proposals, least)
+        self._encode(proposals, near.values())
+        found: dict[tuple[str, ...], list[Hit]] = {}
+        for proposal in proposals:
+            if proposal.queries not in found:
+                rows = near[proposal.queries].items()
+                compared = ((row, cosine, self._missing(proposal, row)) for row, cosine in rows)
+                found[proposal.queries] = [Hit(row, c, lack) for row, c, lack in compared if lack is not None]
+        return [found[proposal.queries] for proposal in proposals]
+
+    @cached_property
+    def _allowed(self) -> Subset:
+        """Rows and concepts that a phrase may be."""
+        kb = self.linker.kb
+        given = self.within or kb.subset()
+        if PHENOTYPES not in kb:
+            return given
+        under = kb.subset((PHENOTYPES,))
+        return Subset(given.rows & under.rows, given.entities & under.entities)
+
+    def owners(self, row: int) -> list[Owner]:
+        """The concepts of a row that a phrase may be, the surest first; the root of phenotypes is none."""
+        owners = [
+            owner
+            for owner in self.linker.kb.owners_of(row)
+            if self._allowed.entities[owner.number] and owner.entity_id != PHENOTYPES
+        ]
+        return sorted(owners, key=lambda owner: (SCOPES.index(owner.name.scope), owner.number))
+
+    def _near(self, proposals: Sequence[Proposal], least: float) -> dict[tuple[str, ...], dict[int, float]]:
+        """Rows near what is asked for a phrase, and the higher cosine of each."""
+        asked = dict.fromkeys(proposal.queries for proposal in proposals)
+        texts = list(dict.fromkeys(query for queries in asked for query in queries))
+        if not texts:
+            return {}
+        ranking = self.linker.embedding.nearest(texts, _NAMES, self._allowed.rows)
+        near = {
+            text: [(row, score) for row, score in zip(rows, scores, strict=True) if row != NO_ROW and score >= least]
+            for text, rows, scores in zip(texts, ranking.rows.tolist(), ranking.scores.tolist(), strict=True)
+        }
+        return {q: dict(sorted((pair for query in q for pair in near[query]), key=lambda pair: pair[1])) for q in asked}
+
+    def _encode(self, proposals: Sequence[Proposal], near: Iterable[Mapping[int, float]]) -> None:
+        """Make vectors of the words to be compared that have none yet."""
+        if len(self._vectors) > _KEPT:
+            self._vectors.clear()
+        compared = [term for rows in near for row in rows for term in self._name_terms(row)]
+        compared += [term for proposal in proposals for term in proposal.terms]
+        new = list(dict.fromkeys(term.word for term in compared if term.word not in self._vectors))
+        if new:
+            self._vectors.update(zip(new, self.linker.embedding.encoder.encode(new), strict=True))
+
+    def _missing(self, proposal: Proposal, row: int) -> float | None:
+        """What the words in which a name differs lack to 1 in sum; None where one of either side has no counterpart.
+
+        Counterparts are looked for among the words in which they differ: "short" is not "lower" in "lower limbs".
+        """
+        phrase, name = unshared(proposal.terms, self._name_terms(row)), unshared(self._name_terms(row), proposal.terms)
+        if not phrase and not name:
+            return 0.0
+        if not phrase or not name or any(map(is_abnormality, (*phrase, *name))):
+            return None
+        if any(are_opposites(one.word, other.word) for one in name for other in phrase):
+            return None
+        left, right = (np.stack([self._vectors[term.word] for term in terms]) for terms in (name, phrase))
+        cosines = left @ right.T
+        if cosines.max(axis=1).min() < _NAME_WORD or cosines.max(axis=0).min() < _PHRASE_WORD:
+            return None
+        return float((1 - cosines.max(axis=1)).sum())
+
+    def _judged(self, proposal: Proposal, hits: Sequence[Hit]) -> Judged:
+        if not hits or self.linker.dictionary.lexicon.lookup(proposal.text):
+            return Judged(proposal, ())
+        rated = [(self.model.probability(hit.cosine, hit.missing), hit.row) for hit in hits if self.owners(hit.row)]
+        return Judged(proposal, tuple(sorted(rated, key=lambda pair: (-pair[0], pair[1]))))
+
+    def _prediction(self, document: Document, one: Judged, k: int, floor: float, level: Level) -> Prediction:
+        offered: list[Candidate] = []
+        seen: set[int] = set()
+        rank, before = 0, None
+        for place, (probability, row) in enumerate(one.rated, start=1):
+            score = round(probability, _DECIMALS)
+            for owner in self.owners(row):
+                if level == "concept" and owner.number in seen:
+                    continue
+                seen.add(owner.number)
+                if score != before:
+                    rank, before = (len(offered) + 1 if level == "concept" else place), score
+                label = Rule.EMBEDDING.label
+                offered.append(Candidate(owner.entity_id, owner.preferred, owner.name.text, score, rank, label, row))
+        kept = tuple(candidate for candidate in offered if candidate.rank <= k)
+        return Prediction(
+            document.id,
+            Mention(one.proposal.spans, one.proposal.text),
+            kept,
+            ambiguous=len(kept) > 1 and kept[1].rank == 1,
+            abstained=kept[0].score < floor,
+            probability=kept[0].score,
+        )
+
+
+def unshared(terms: Sequence[Term], others: Sequence[Term]) -> list[Term]:
+    """Those of which the others do not have all families."""
+    shared = {part for other in others for part in other.families}
+    return [term for term in terms if not shared.issuperset(term.families)]
+
+
+def select(judged: Sequence[Judged]) -> list[Judged]:
+    """The likeliest of phrases that overlap, in order of start.
+
+    Of an enumeration the listed parts overlap nothing but their own words, as they share the last one.
+    """
+    kept: list[Judged] = []
+    for one in sorted(judged, key=lambda each: (-each.probability, each.proposal.spans)):
+        start, end = one.proposal.spans[0]
+        if all(end <= first or last <= start for first, last in (other.proposal.spans[0] for other in kept)):
+            kept.append(one)
+    return sorted(kept, key=lambda each: (each.proposal.spans[0][0], -each.proposal.spans[-1][1]))

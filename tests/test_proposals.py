@@ -1,0 +1,220 @@
+"""Phrases judged by an encoder: which names they may be, how likely, which of them stay, what predictions say."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+from linker_cases import ENCODER
+from word_encoder import WordEncoder
+
+from nomina.artifact import Artifact
+from nomina.detect import Detector
+from nomina.encoders.onnx import KIND
+from nomina.errors import ArtifactError, UsageError
+from nomina.kb.store import KnowledgeBase
+from nomina.linkers.cascade import CascadeLinker
+from nomina.pipeline import Pipeline, load
+from nomina.proposals import MODEL, PHENOTYPES, Judged, SpanLinker, SpanModel, select
+from nomina.spans import Proposal, propose
+from nomina.types import Document, Mention
+
+NAMES = {
+    "A:1": "Hearing abnormality",
+    "A:2": "Short lower limbs",
+    "A:3": ("Thin cortex", "Cortex thinning"),
+    "A:4": "Skin abnormality",
+    "A:5": "Lung cyst",
+    "A:6": "Pale dry skin",
+    "A:7": ("Auditory elbow", "Breathing elbow", "White elbow", "Thick elbow"),  # so that their first words are known
+}
+ALIKE = {"hearing auditory": 0.8, "skin cutaneous": 0.9, "thin thick": 0.9, "lung breathing": 0.55, "pale white": 0.45}
+SURE = SpanModel((-5.0, 10.0, -1.0), 0.5)
+
+
+@pytest.fixture(scope="module")
+def kb(make_kb) -> KnowledgeBase:
+    return make_kb(NAMES, types={"A:4": ["skin"], "A:1": ["ear"]})
+
+
+def span_linker(kb: KnowledgeBase, model: SpanModel = SURE, **options: object) -> SpanLinker:
+    return SpanLinker(CascadeLinker(kb, WordEncoder(ALIKE), index="float32"), model, **options)
+
+
+def found(linker: SpanLinker, text: str) -> list[tuple[str, str]]:
+    return [(p.mention.text, p.candidates[0].entity_id) for p in linker.link([Document("d", text)])[0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("auditory signs", [("auditory signs", "A:1")]),  # a counterpart, and a vague noun
+        ("The lower limbs were examined.", []),  # nothing in the phrase says "short"
+        ("short lower limbs", []),  # the dictionary's
+        ("cutaneous signs", [("cutaneous signs", "A:4")]),
+        ("thick cortex", []),  # the opposite, however near
+        ("breathing cyst", [("breathing cyst", "A:5")]),
+        ("lung cyst of the skin", []),  # what is more in the phrase has no counterpart
+        ("white dry skin", []),  # 0.45 is too far for a word of a name
+        ("lung skin", []),  # "skin" is no abnormality
+        ("", []),
+    ],
+)
+def test_each_word_needs_its_counterpart(kb: KnowledgeBase, text: str, expected: list[tuple[str, str]]) -> None:
+    assert found(span_linker(kb), text) == expected
+
+
+def test_what_a_hit_is_made_of(kb: KnowledgeBase) -> None:
+    linker = span_linker(kb)
+    (proposal,) = propose("auditory signs", [], linker.known)
+    (hits,) = linker.hits([proposal], 0.0)
+    assert [hit.row for hit in hits] == [kb.row("hearing abnormality")]
+    assert hits[0].cosine == pytest.approx((0.8 + 1) / 2, abs=1e-6)  # "auditory abnormality", two words each
+    assert hits[0].missing == pytest.approx(0.2, abs=1e-6)
+    assert linker.hits([proposal], 0.95) == [[]]
+    assert linker.hits([], 0.0) == []
+
+
+def test_the_probability_is_a_logistic_function() -> None:
+    assert SURE.probability(0.9, 0.2) == pytest.approx(1 / (1 + math.exp(-(-5 + 9 - 0.2))))
+    assert SURE.least_cosine() == pytest.approx(0.5)
+    assert SURE.probability(SURE.least_cosine(), 0.0) == pytest.approx(SURE.threshold)
+
+
+def test_a_prediction_says_why_and_how_likely(kb: KnowledgeBase) -> None:
+    text = "She has auditory signs."
+    ((prediction,),) = span_linker(kb).link([Document("note", text)])
+    assert (prediction.document_id, prediction.mention) == ("note", Mention(((8, 22),), "auditory signs"))
+    (candidate,) = prediction.candidates
+    assert (candidate.name, candidate.rule, candidate.rank) == ("Hearing abnormality", "embedding", 1)
+    assert candidate.score == prediction.probability == round(SURE.probability(0.9, 0.2), 6)
+    assert not prediction.abstained
+    ((doubted,),) = span_linker(kb).link([Document("note", text)], threshold=0.99)
+    assert (doubted.abstained, doubted.candidates) == (True, prediction.candidates)
+
+
+def test_phrases_that_touch_a_mention_are_not_asked(kb: KnowledgeBase) -> None:
+    linker = span_linker(kb)
+    text = "auditory signs and cutaneous signs"
+    document = Document("d", text, (Mention(((9, 14),), "signs"),))
+    assert [p.mention.text for p in linker.link([document])[0]] == ["cutaneous signs"]
+    assert [len(p) for p in linker.link([document, Document("e", text), Document("f", "")])] == [1, 2, 0]
+
+
+def test_the_encoder_is_asked_for_nothing_where_there_is_no_phrase(kb: KnowledgeBase) -> None:
+    linker = span_linker(kb)
+    encoder = linker.linker.embedding.encoder
+    encoder.texts.clear()
+    assert linker.link([Document("d", "The patient was well.")]) == [[]]
+    assert encoder.texts == []
+
+
+def test_the_likeliest_of_overlapping_phrases_stays() -> None:
+    def judged(probability: float, *spans: tuple[int, int]) -> Judged:
+        return Judged(Proposal(spans, "", ()), ((probability, 0),))
+
+    outer, inner, apart = judged(0.6, (0, 20)), judged(0.8, (5, 20)), judged(0.5, (20, 30))
+    assert select([outer, inner, apart]) == [inner, apart]
+    listed, last = judged(0.6, (0, 6), (22, 27)), judged(0.9, (12, 27))
+    assert select([last, listed]) == [listed, last]  # they share "signs"
+    assert select([]) == []
+
+
+def test_filters_and_phenotypes(kb: KnowledgeBase, make_kb) -> None:
+    text = "auditory signs and cutaneous signs"
+    assert found(span_linker(kb, within=kb.subset(types=["ear"])), text) == [("auditory signs", "A:1")]
+    tree = make_kb(
+        {PHENOTYPES: "Ear abnormality", **{id: NAMES[id] for id in ("A:1", "A:4", "A:7")}},
+        parents={"A:1": [PHENOTYPES]},
+    )
+    assert found(span_linker(tree), text + ", otic signs") == [("auditory signs", "A:1")]  # not the root, not A:4
+
+
+def test_names_are_given_with_all_their_owners(make_kb) -> None:
+    kb = make_kb({"A:1": NAMES["A:1"], "A:2": NAMES["A:1"], "A:3": NAMES["A:7"]})
+    ((prediction,),) = span_linker(kb).link([Document("d", "auditory signs")])
+    assert [(c.entity_id, c.rank) for c in prediction.candidates] == [("A:1", 1), ("A:2", 1)]
+    assert prediction.ambiguous
+    ((first,),) = span_linker(kb).link([Document("d", "auditory signs")], k=1, level="name")
+    assert [c.entity_id for c in first.candidates] == ["A:1", "A:2"]
+
+
+def test_a_pipeline_gives_mentions_and_phrases_in_order_and_context(kb: KnowledgeBase) -> None:
+    spans = span_linker(kb)
+    pipeline = Pipeline(spans.linker, Detector(spans.linker.dictionary.lexicon), spans=spans)
+    text = "A lung cyst and thin cortex. No auditory signs. Her mother has cutaneous signs."
+    given = Document("given", text, (Mention(((2, 11),), "lung cyst"),))
+    predictions = list(pipeline.link([Document("a", text), given, Document("b", ""), Document("c", text)]))
+    shown = [(p.document_id, p.mention.text, p.negated, p.experiencer, p.candidates[0].rule) for p in predictions]
+    once = [
+        ("lung cyst", False, "patient", "normalised"),
+        ("thin cortex", False, "patient", "normalised"),
+        ("auditory signs", True, "patient", "embedding"),
+        ("cutaneous signs", False, "family", "embedding"),
+    ]
+    expected = [("a", *row) for row in once] + [("given", *once[0])] + [("c", *row) for row in once]
+    assert shown == expected
+
+
+def test_a_model_is_written_beside_its_encoder_and_read(tmp_path: Path) -> None:
+    artifact = Artifact.open(shutil.copytree(ENCODER, tmp_path / "model"), KIND)
+    assert SpanModel.read(artifact) is None
+    SURE.write(artifact)
+    assert SpanModel.read(artifact) == SURE
+    assert Artifact.open(artifact.folder, KIND).fingerprint == artifact.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"version": 2}, "no model of spans of version 1"),
+        ({"model": "0"}, "fitted for another encoder"),
+        ({"weights": [1.0, 2.0]}, "damaged"),
+        ({"weights": [1.0, -2.0, 0.0]}, "damaged"),
+        ({"weights": [1.0, 2.0, float("nan")]}, "damaged"),
+        ({"threshold": 1.0}, "damaged"),
+        ({"threshold": "high"}, "damaged"),
+    ],
+)
+def test_a_damaged_model_is_refused(tmp_path: Path, change: dict[str, object], why: str) -> None:
+    artifact = Artifact.open(shutil.copytree(ENCODER, tmp_path / "model"), KIND)
+    SURE.write(artifact)
+    path = artifact.folder / MODEL
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
+    with pytest.raises(ArtifactError, match=why):
+        SpanModel.read(artifact)
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(ArtifactError, match="cannot be read"):
+        SpanModel.read(artifact)
+
+
+def test_load_uses_it_for_phenotypes_or_where_it_is_wanted(kb: KnowledgeBase, make_kb, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ENCODER, tmp_path / "model"))
+    tree = make_kb({PHENOTYPES: "Phenotypic abnormality"})
+    assert load(folder, tree).spans is None
+    with pytest.raises(UsageError, match=r"spans\.json"):
+        load(folder, tree, spans=True)
+    SURE.write(Artifact.open(folder, KIND))
+    assert load(folder, tree).spans is not None
+    assert load(folder, tree, spans=False).spans is None
+    assert load(folder, kb).spans is None
+    wanted = load(folder, kb, spans=True).spans
+    assert wanted is not None
+    assert wanted.model == SURE
+    assert load("dictionary", tree).spans is None
+    with pytest.raises(UsageError, match=r"spans\.json"):
+        load("dictionary", tree, spans=True)
+
+
+def test_it_goes_to_another_process(kb: KnowledgeBase, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ENCODER, tmp_path / "model"))
+    SURE.write(Artifact.open(folder, KIND))
+    pipeline = load(folder, kb, spans=True, types="skin")
+    again = pickle.loads(pickle.dumps(pipeline))
+    assert again.spans.model == SURE
+    text = "hearing abnormalities and a cutaneous problem with the skin"
+    assert list(again.link([Document("d", text)])) == list(pipeline.link([Document("d", text)]))
