@@ -50,6 +50,12 @@ EXPORTED = """## Exported encoders against torch
 Cosines over the {names:,} names of NCBI's dictionary without mentions; what stands first for the {mentions:,} mentions
 of its development set. Tied: torch has it no further from the mention, to a millionth. `{command}`
 """
+PROBES = ("none", "shuffled words", "shuffled bigrams", "shuffled trigrams", "window 3", "window 5")
+PROBING = """## Probing
+
+acc@1 where the words of mentions and names are shuffled, or each token attends to a window only (ResCNN paper, tables 1
+and 2); in brackets the change in percent. The papers' rows: as-published. Ours: clean-kb.
+"""
 HEAD = """# Results
 
 Made by `make results` out of `experiments/results/*.json`, each written by the command that stands in it; published
@@ -68,7 +74,17 @@ def page(results: Path, published: Path) -> str:
     papers = tomllib.loads(published.read_text(encoding="utf-8"))
     ours = [*read(results, "baselines_*.json"), *read(results, "embedding_*.json")]
     parts = [HEAD, *(section(p, papers.get(p, []), [o for o in ours if o["protocol"] == p]) for p in PROTOCOLS)]
-    return "\n".join([*parts, *paired(ours), *tuned(results), *exported(results), *strata(ours), *runs(ours)])
+    return "\n".join(
+        [
+            *parts,
+            *paired(ours),
+            *tuned(results),
+            *exported(results),
+            *probing(results, papers),
+            *strata(ours),
+            *runs(ours),
+        ]
+    )
 
 
 def read(results: Path, pattern: str) -> list[dict[str, Any]]:
@@ -172,6 +188,27 @@ def exported(results: Path) -> Iterator[str]:
             "same concept first"]  # fmt: skip
     yield from table(head, rows)
     yield ""
+
+
+def probing(results: Path, papers: dict[str, Any]) -> Iterator[str]:
+    """What encoders lose under probes, a table for each corpus."""
+    found = read(results, "probing*.json")
+    if not found:
+        return
+    yield PROBING
+    for corpus in ("ncbi", "bc5cdr-d"):
+        rows = [[paper["system"], "", *_changes(paper[corpus])] for paper in papers.get("probing", ())]
+        for result in (r for r in found if corpus in r["metrics"]["accuracy"]):
+            accuracy = result["metrics"]["accuracy"][corpus]
+            name, names = f"**{result['title']}, {result['split']}**", f"{result['sizes'][corpus]['names']:,}"
+            rows.append([name, names, *_changes([accuracy[probe] for probe in PROBES])])
+        yield from table([f"{CORPORA[corpus]}: system", "names", *PROBES], rows)
+        yield ""
+
+
+def _changes(accuracy: Sequence[float]) -> list[str]:
+    first, *others = accuracy
+    return [f"{first:.1f}", *(f"{value:.1f} ({100 * (value / first - 1):+.1f})" for value in others)]
 
 
 def strata(ours: Sequence[dict[str, Any]]) -> Iterator[str]:

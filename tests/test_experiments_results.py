@@ -113,6 +113,36 @@ def test_encoders_stand_beside_the_baselines_and_are_compared(made, tmp_path):
     assert "| seen | new mention | 1,234 |  | 50.0 |" in lines
 
 
+PROBED = {
+    "title": "ours",
+    "split": "dev",
+    "sizes": {"ncbi": {"names": 71924}},
+    "metrics": {
+        "accuracy": {
+            "ncbi": {"none": 80.0, "shuffled words": 60.0, "shuffled bigrams": 76.0, "shuffled trigrams": 80.4}
+            | {"window 3": 79.92, "window 5": 80.0}
+        }
+    },
+}
+PRINTED = """
+[[probing]]
+system = "Theirs"
+ncbi = [90.7, 67.0, 77.7, 82.7, 81.0, 78.8]
+bc5cdr-d = [92.9, 77.0, 87.2, 91.4, 84.5, 87.5]
+"""
+
+
+def test_probes_with_their_changes(made, tmp_path):
+    (tmp_path / "probing.json").write_text(json.dumps(PROBED), encoding="utf-8")
+    (tmp_path / "published.toml").write_text(PRINTED, encoding="utf-8")
+    lines = made.page(tmp_path, tmp_path / "published.toml").splitlines()
+    theirs = "| Theirs |  | 90.7 | 67.0 (-26.1) | 77.7 (-14.3) | 82.7 (-8.8) | 81.0 (-10.7) | 78.8 (-13.1) |"
+    ours = "| **ours, dev** | 71,924 | 80.0 | 60.0 (-25.0) | 76.0 (-5.0) | 80.4 (+0.5) | 79.9 (-0.1) | 80.0 (+0.0) |"
+    assert theirs in lines
+    assert ours in lines
+    assert sum(line.startswith("| Theirs |") for line in lines) == 2
+
+
 def test_what_nobody_measured_stays_empty(made, tmp_path):
     (tmp_path / "published.toml").write_text("", encoding="utf-8")
     page = made.page(tmp_path, tmp_path / "published.toml")
