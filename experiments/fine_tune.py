@@ -91,7 +91,8 @@ def summary(record: dict[str, Any]) -> str:
     """One line."""
     dev = {form: [best["@1"], best["@5"], best["epoch"]] for form, best in record["best"].items()}
     seen = f"[{time.monotonic() - STARTED:.0f} s] {record['name']} {record['seconds']} s {json.dumps(dev)}"
-    return f"{seen} test {json.dumps(record['test'])}" if "test" in record else seen
+    tests = {key: record[key] for key in ("before", "test", "traindev") if key in record}
+    return f"{seen} {json.dumps(tests)}" if tests else seen
 
 
 def repeated(records: Iterable[dict[str, Any]], seeds: int) -> Iterable[Run]:
@@ -108,7 +109,7 @@ def repeated(records: Iterable[dict[str, Any]], seeds: int) -> Iterable[Run]:
 
 def worth(record: dict[str, Any]) -> float:
     """What runs are chosen by: accuracy on dev, with the dictionary alone and with the training mentions."""
-    return float(record["best"]["dense"]["@1"] + record["best"]["names"]["@1"])
+    return float(sum(record["best"][form]["@1"] for form in ("dense", "names") if form in record["best"]))
 
 
 def keep(arguments: argparse.Namespace, records: Sequence[dict[str, Any]]) -> list[str]:

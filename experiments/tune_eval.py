@@ -2,128 +2,102 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import torch
-from align_data import rows
 from torch import Tensor
+from tune_tasks import Known, Task
 
 from nomina.linkers.postings import occurrences
-from nomina.training.examples import Ints
 
 WEIGHTS = (0.0, 0.1, 0.3, 0.6)
 """Of the 3-gram score."""
 BONUSES = (-0.05, 0.0, 0.02, 0.05)
 """What a training mention's score is raised by."""
-FORMS = ("dense", "ngram", "names", "names+ngram")
-"""``dense`` and ``ngram``: the dictionary alone; ``names``: with the training mentions as further names."""
+FORMS = ("dense", "ngram", "names", "names+ngram", "learnt")
+"""``dense`` and ``ngram``: the dictionary alone; ``names``: with the training mentions as further names; ``learnt``:
+the dictionary, with the weight of the 3-gram score that training has come to."""
 
-
-class Item(NamedTuple):
-    """A mention of an evaluated split: its parts, all needed, and the gold ids, any of which will do."""
-
-    parts: tuple[str, ...]
-    gold: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A corpus: the names of its dictionary with the concept of each, the ids of each concept, its mentions.
-
-    ``train``: texts of single training mentions, each with the concepts of its most frequent ids, and its count.
-    """
-
-    name: str
-    names: list[str]
-    concept: Ints
-    ids: list[frozenset[str]]
-    train: list[tuple[str, Ints, int]]
-    items: dict[str, list[Item]]
-
-
-def read_task(folder: Path, name: str, limit: int | None = None) -> Task:
-    """Read a task; ``limit``: only so many names, and few mentions (to try things out)."""
-    listed = list(rows(folder / ("aap.txt.xz" if name.startswith("aap") else "dictionary.txt.xz")))
-    mentions = [row for row in rows(folder / "mentions.tsv.xz") if row[0] == name][:: 20 if limit else 1]
-    if limit:
-        wanted = frozenset[str]().union(*(_ids(row[3]) for row in mentions[::8]))
-        listed = [row for i, row in enumerate(listed) if i < limit or _ids(row[0]) & wanted][: 2 * limit]
-    numbers: dict[str, int] = {}
-    concept = np.array([numbers.setdefault(ids, len(numbers)) for ids, _ in listed])
-    ids = [_ids(joined) for joined in numbers]
-    of_id: dict[str, list[int]] = defaultdict(list)
-    for number, several in enumerate(ids):
-        for identifier in several:
-            of_id[identifier].append(number)
-    items: dict[str, list[Item]] = defaultdict(list)
-    train: dict[str, Counter[str]] = defaultdict(Counter)
-    for _, split, mention, joined in mentions:
-        items[split].append(Item(tuple(mention.split("|")), _ids(joined)))
-        if split == "train" and "|" not in mention:
-            train[mention][joined] += 1
-    known = []
-    for text, counted in train.items():
-        gold = sorted({number for identifier in _ids(counted.most_common(1)[0][0]) for number in of_id[identifier]})
-        known.append((text, np.array(gold, dtype=np.int64), sum(counted.values())))
-    return Task(name, [text for _, text in listed], concept, ids, known, dict(items))
-
-
-def _ids(joined: str) -> frozenset[str]:
-    return frozenset(joined.replace("+", "|").split("|"))
+Settings = dict[str, tuple[float, float]]
+"""Weight and bonus of a form."""
 
 
 class Scores:
-    """The score of each concept for each distinct part of a split's mentions, and the accuracy that it gives."""
+    """The score of each concept for each distinct part of a split's mentions, and the accuracy that it gives.
 
-    def __init__(self, task: Task, split: str, device: torch.device) -> None:
-        self.items, self.ids = task.items[split], task.ids
+    Where the dictionary holds mentions itself (as-published) ranks are those of names, and there is no form ``names``.
+    """
+
+    def __init__(self, task: Task, split: str, device: torch.device, known: Sequence[Known] = ()) -> None:
+        self.items, self.names, self.published = task.items[split], len(task.names), task.published
         self.parts = sorted({part for item in self.items for part in item.parts})
         self._place = {part: i for i, part in enumerate(self.parts)}
-        self.train = [(i, number) for i, (_, gold, _) in enumerate(task.train) for number in gold.tolist()]
-        texts = [task.train[i][0] for i, _ in self.train]
+        own = () if task.published else known
+        self.known = [mention.text for mention in own]
+        self._train = [(i, number) for i, mention in enumerate(own) for number in mention.gold.tolist()]
+        texts = [self.known[i] for i, _ in self._train]
         self._sparse = sparse_scores([*task.names, *texts], self.parts, device)
-        self._concept = torch.from_numpy(np.array([*task.concept.tolist(), *(n for _, n in self.train)])).to(device)
-        self._names = len(task.names)
+        concept = [*task.concept.tolist(), *(number for _, number in self._train)]
+        self._concept, self._concepts = torch.tensor(concept, device=device), len(task.ids)
+        self.ids = [task.ids[number] for number in concept] if task.published else task.ids
 
     def figures(
-        self, names: Tensor, parts: Tensor, train: Tensor, settings: dict[str, tuple[float, float]] | None = None
+        self,
+        names: Tensor,
+        parts: Tensor,
+        train: Tensor,
+        settings: Settings | None = None,
+        learnt: float | None = None,
     ) -> dict[str, dict[str, float]]:
         """For each form accuracy at 1 and 5 in percent, with the best weight and bonus, or with given ones.
 
         Args:
             names: Vectors of the dictionary's names, (names, dim).
             parts: Of ``self.parts``.
-            train: Of the texts of ``task.train``.
-            settings: Weight and bonus of each form, chosen on another split.
+            train: Of ``self.known``.
+            settings: Weight and bonus of each form that is wanted, chosen on another split.
+            learnt: The weight of the form ``learnt``, where there is one.
         """
-        several = torch.tensor([i for i, _ in self.train], device=train.device, dtype=torch.long)
+        several = torch.tensor([i for i, _ in self._train], device=train.device, dtype=torch.long)
         dense = parts @ torch.cat([names, train[several]]).T
         best: dict[str, dict[str, float]] = {}
-        for weight in WEIGHTS:
+        wanted = (found for found in self._choices(learnt) if settings is None or settings.get(found[1]) == found[2])
+        for weight, choices in groupby(wanted, key=itemgetter(0)):
             scores = dense + weight * self._sparse if weight else dense
-            of_names = self._by_concept(scores[:, : self._names], self._concept[: self._names])
-            of_train = self._by_concept(scores[:, self._names :], self._concept[self._names :])
-            for bonus in (None, *BONUSES):
-                form = ("dense", "ngram", "names", "names+ngram")[2 * (bonus is not None) + (weight > 0)]
-                if settings and settings[form] != (weight, bonus or 0.0):
-                    continue
-                found = self.accuracy(of_names if bonus is None else torch.maximum(of_names, of_train + bonus))
-                found |= {"weight": weight, "bonus": bonus or 0.0}
+            of_names, of_train = self._ranked(scores)
+            for _, form, (_, bonus) in choices:
+                both = form.startswith("names")
+                found = self.accuracy(torch.maximum(of_names, of_train + bonus) if both else of_names)
                 if form not in best or found["@1"] > best[form]["@1"]:
-                    best[form] = found
+                    best[form] = found | {"weight": weight, "bonus": bonus}
         return best
 
+    def _choices(self, learnt: float | None) -> Iterator[tuple[float, str, tuple[float, float]]]:
+        """Weight, form, and its settings."""
+        for weight in WEIGHTS:
+            yield weight, "ngram" if weight else "dense", (weight, 0.0)
+            for bonus in () if self.published else BONUSES:
+                yield weight, "names+ngram" if weight else "names", (weight, bonus)
+        if learnt is not None:
+            yield learnt, "learnt", (learnt, 0.0)
+
+    def _ranked(self, scores: Tensor) -> tuple[Tensor, Tensor]:
+        if self.published:
+            return scores, scores
+        concept, names = self._concept, self.names
+        return self._by_concept(scores[:, :names], concept[:names]), self._by_concept(
+            scores[:, names:], concept[names:]
+        )
+
     def _by_concept(self, scores: Tensor, concept: Tensor) -> Tensor:
-        highest = scores.new_full((len(scores), len(self.ids)), -9.0)
+        highest = scores.new_full((len(scores), self._concepts), -9.0)
         return highest.scatter_reduce(1, concept.expand(len(scores), -1), scores, "amax")
 
     def accuracy(self, scores: Tensor) -> dict[str, float]:
-        """Percentages of scores (parts, concepts)."""
+        """Percentages of scores (parts, concepts), or (parts, names) where names are ranked."""
         top = scores.topk(min(5, scores.shape[1]), dim=1).indices.tolist()
         found = {}
         for k in (1, 5):

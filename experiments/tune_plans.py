@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal
+
+from tune_tasks import PUBLISHED, Dictionary
 
 from nomina.training.corpus import Loss
 
@@ -18,13 +22,15 @@ class Run:
         prefix: what stands before a mention, not before a name, so that a mention can leave the very name for another.
         most: how often a mention comes in an epoch at most; else the square root of its count.
         names: how many of the dictionary's own names an epoch takes for mentions.
+        learns: the dictionary whose names it is trained on; see ``tune_tasks.Dictionary``.
+        traindev: train on both sets as well, for the epochs that the development set chose, and test that too.
     """
 
     task: str
     base: str
     lr: float
     epochs: int
-    loss: Loss = "ms"
+    loss: Loss | Literal["biosyn"] = "ms"
     prefix: str = ""
     names: int = 0
     batch: int = 32
@@ -34,11 +40,14 @@ class Run:
     temperature: float = 0.05
     most: int = 3
     seed: int = 0
+    learns: Dictionary = "dev"
+    traindev: bool = False
 
     @property
     def name(self) -> str:
         """What sets it apart, as a file name."""
         prefix = "-prefix" if self.prefix else ""
+        prefix += "" if self.learns == "dev" else f"-{self.learns}"
         return f"{self.task}-{self.base}-{self.loss}-lr{self.lr:g}-names{self.names}{prefix}-seed{self.seed}"
 
 
@@ -89,6 +98,22 @@ def _final() -> Iterator[Run]:
         yield from (replace(_RESCNN, **_NAMES, task=task, loss="marginal", epochs=11, seed=seed) for task in _BIOSYN)
 
 
+def _published() -> Iterator[Run]:
+    """As-published: three losses from four encoders, ResCNNs on both sets too; chemicals; BioSyn's loss on clean-kb."""
+    bert, rescnn = replace(_BERT, epochs=8), replace(_RESCNN, epochs=10, traindev=True)
+    tasks = [task + PUBLISHED for task in _BIOSYN]
+    for loss, task, start in product(("marginal", "biosyn", "ms"), tasks, ("mini", "attention")):
+        yield replace(bert if start == "mini" else rescnn, task=task, base=start, loss=loss)
+    chemicals = {"task": "bc5cdr-c" + PUBLISHED, "loss": "marginal"}
+    yield replace(bert, **chemicals, base="mini", epochs=4)
+    yield replace(rescnn, **chemicals, epochs=5)
+    for base, loss, task in product(("raw", "max"), ("marginal", "biosyn", "ms"), tasks):
+        yield replace(bert if base == "raw" else rescnn, task=task, base=base, loss=loss)
+    for task, start in product(_BIOSYN, (replace(bert, base="mini"), replace(rescnn, traindev=False))):
+        yield replace(start, task=task, loss="biosyn")
+    yield from (replace(bert, task=task, base="mini", loss="marginal", learns="train") for task in tasks)
+
+
 PLANS: dict[str, list[Run]] = {
     "smoke": [
         Run("ncbi", "raw", 5e-5, 1, prefix=PREFIX, names=64, loss="marginal", negatives=4),
@@ -96,6 +121,14 @@ PLANS: dict[str, list[Run]] = {
         Run("aap-0", "fresh-max", 1e-3, 1),
         Run("bc5cdr-d", "aligned", 5e-5, 1, negatives=4),
     ],
+    "smoke-published": [
+        Run("ncbi-published", "raw", 5e-5, 1, "biosyn", batch=16, traindev=True),
+        Run("bc5cdr-d-published", "attention", 5e-4, 1, "marginal", traindev=True),
+        Run("bc5cdr-c-published", "fresh-max", 1e-3, 2, negatives=4, traindev=True),
+        Run("ncbi-published", "attention", 5e-4, 1, learns="train"),
+        Run("ncbi", "attention", 5e-4, 1, "biosyn"),
+    ],
     "grid": list(_grid()),
     "final": list(_final()),
+    "published": list(_published()),
 }
