@@ -6,7 +6,9 @@ wide as its longest text.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
 
 KIND = "onnx-encoder"
 MODEL = "model.onnx"
-BATCH = 64
+BATCH = 32
 """Texts of a batch: on a CPU more of them leave its cache and are slower."""
 
 _CHUNK = 1 << 16
 OPTIONS = {"length": int, "pad_id": int, "special_tokens": bool, "dim": int, "query_prefix": str}
+
+_Batch = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
+"""Places of the texts of a batch, their token ids and which of these are no padding, both (n, length)."""
 
 
 class OnnxEncoder(Encoder):
@@ -52,24 +57,28 @@ class OnnxEncoder(Encoder):
         self.special_tokens: bool = options["special_tokens"]
         self.query_prefix = options["query_prefix"]
         self.tokenizer = read_tokenizer(artifact.file(TOKENIZER), self.length)
-        self._session = session(artifact.file(MODEL), threads)
+        # A thread a batch: threads that share a batch wait for each other at every step of a small model.
+        self._session = session(artifact.file(MODEL), 1)
         found = self._session.get_outputs()[0].shape[-1]
         if found != self.dim:
             raise ArtifactError(f"{folder} gives vectors of {found}, not {self.dim} numbers: export the model again")
 
     def encode(self, texts: Sequence[str], batch_size: int = BATCH) -> NDArray[np.float32]:
-        """See ``Encoder.encode``."""
+        """See ``Encoder.encode``; each thread takes a batch at a time."""
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        for start in range(0, len(texts), _CHUNK):
-            part = vectors[start : start + _CHUNK]
-            for chosen, ids, mask in self._batches(texts[start : start + _CHUNK], batch_size):
-                part[chosen] = self._session.run(None, {"ids": ids, "mask": mask})[0]
+
+        def run(batch: _Batch) -> None:
+            chosen, ids, mask = batch
+            vectors[chosen] = self._session.run(None, {"ids": ids, "mask": mask})[0]
+
+        with ThreadPoolExecutor(self.threads or cores()) as pool:
+            for start in range(0, len(texts), _CHUNK):
+                for _ in pool.map(run, self._batches(texts[start : start + _CHUNK], batch_size, start)):
+                    pass
         return vectors
 
-    def _batches(
-        self, texts: Sequence[str], batch_size: int
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]]:
-        """Places of the texts of a batch, their token ids and which of these are no padding, both (n, length)."""
+    def _batches(self, texts: Sequence[str], batch_size: int, first: int) -> Iterator[_Batch]:
+        """Texts of like length together; ``first`` is the place of the first text."""
         encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=self.special_tokens)
         rows = [encoding.ids or [self.pad_id] for encoding in encodings]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
@@ -79,10 +88,15 @@ class OnnxEncoder(Encoder):
             mask = np.arange(lengths[chosen].max()) < lengths[chosen, None]
             ids = np.full(mask.shape, self.pad_id, dtype=np.int64)
             ids[mask] = np.concatenate([rows[i] for i in chosen])
-            yield chosen, ids, mask
+            yield first + chosen, ids, mask
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.folder, self.threads)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def known(tokenizer: Tokenizer, texts: Sequence[str]) -> NDArray[np.bool_]:
