@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nomina.artifact import MANIFEST
-from nomina.encoders.onnx import OnnxEncoder, known
+from nomina.encoders.onnx import OnnxEncoder, cores, known
 from nomina.errors import ArtifactError
 
 FOLDER = Path(__file__).parents[1] / "data" / "tiny-encoder"
@@ -49,6 +49,20 @@ def test_a_large_list_is_encoded_in_chunks(encoder, monkeypatch):
     texts = [letter * (i % 7) for i, letter in enumerate("abcdefghijklmnopqrstuvw")]
     together = encoder.encode(texts)
     assert together == pytest.approx(np.concatenate([encoder.encode([text]) for text in texts]), abs=1e-6)
+
+
+def test_threads_do_not_change_a_bit(encoder):
+    texts = [letter * (i % 11) for i, letter in enumerate("abcdefghijklmnopqrstuvw" * 8)]
+    assert np.array_equal(OnnxEncoder(FOLDER, threads=3).encode(texts, 4), encoder.encode(texts, 4))
+    assert np.array_equal(OnnxEncoder(FOLDER).encode(texts, 4), encoder.encode(texts, 4))
+
+
+def test_cores_are_those_that_the_process_may_use(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {1, 5, 6}, raising=False)
+    assert cores() == 3
+    monkeypatch.delattr("os.sched_getaffinity")
+    monkeypatch.setattr("os.cpu_count", lambda: None)
+    assert cores() == 1
 
 
 def test_nothing_to_encode(encoder):
