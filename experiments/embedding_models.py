@@ -1,10 +1,11 @@
-"""The encoders of ``embedding_rows.py`` that come of a downloaded model and of ``fine_tune.py``, in one folder.
+"""The encoders of ``embedding_rows.py`` and ``export_figures.py`` that are not in the repository, in one folder.
 
-    python experiments/embedding_models.py MODELS --minilm FOLDER --tuned OUT
+    python experiments/embedding_models.py MODELS --minilm FOLDER [--tuned OUT] [--distilled OUT/attention]
 
 Writes ``MODELS/raw``, the downloaded model with mean pooling, and for each ResCNN that ``fine_tune.py`` packed into
 ``OUT`` (``tune.json`` and ``tune.tar.00N``) ``MODELS/tuned-<corpus>``: its frozen embeddings, left out of the archive,
-are those of the downloaded model; what it was trained to see before mentions goes with it.
+are those of the downloaded model; what it was trained to see before mentions goes with it. ``MODELS/rescnn`` is a
+ResCNN of ``distil.py``, completed likewise.
 """
 
 from __future__ import annotations
@@ -29,17 +30,25 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("models", type=Path, help="folder that they are written to")
     options.add_argument("--minilm", type=Path, required=True, help="folder of the downloaded model")
-    options.add_argument("--tuned", type=Path, required=True, help="folder that fine_tune.py wrote")
+    options.add_argument("--tuned", type=Path, help="folder that fine_tune.py wrote")
+    options.add_argument("--distilled", type=Path, help="folder of a ResCNN that distil.py wrote")
     arguments = options.parse_args()
     raw = BertEncoder(arguments.minilm, "mean", LENGTH)
     raw.save(arguments.models / "raw", half=True)
-    found = json.loads((arguments.tuned / "tune.json").read_text(encoding="utf-8"))
+    if arguments.distilled:
+        completed(arguments.distilled, raw, "").save(arguments.models / "rescnn")
+    if arguments.tuned:
+        save_tuned(arguments.tuned, raw, arguments.models)
+
+
+def save_tuned(packed: Path, raw: BertEncoder, models: Path) -> None:
+    """Those that ``fine_tune.py`` packed."""
+    found = json.loads((packed / "tune.json").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
-        unpack(arguments.tuned, Path(folder))
+        unpack(packed, Path(folder))
         for name in found["chosen"]:
             run = found["figures"][name]["run"]
-            encoder = completed(Path(folder, "tune", name), raw, run["prefix"])
-            encoder.save(arguments.models / f"tuned-{run['task']}")
+            completed(Path(folder, "tune", name), raw, run["prefix"]).save(models / f"tuned-{run['task']}")
             print(f"tuned-{run['task']}: {name}", flush=True)
 
 

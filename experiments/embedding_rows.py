@@ -1,8 +1,8 @@
 """All rows of ``embedding.py`` whose encoders are there: ``python experiments/embedding_rows.py MODELS [--only NAME]``.
 
-``MODELS`` holds a folder for each encoder: ``raw`` and ``tuned-<corpus>`` (``embedding_models.py``), ``aligned``
-(``sapbert_align.py``), ``rescnn`` (``distil.py``), ``default`` (the one in the package). Missing ones are left
-out, and rows that are there already; what else is said, like ``--work``, goes to ``embedding.py``.
+``MODELS`` holds a folder for each encoder that is not in the repository: ``raw`` and ``tuned-<corpus>``
+(``embedding_models.py``). Missing ones are left out, and rows that are there already; what else is said, like
+``--work``, goes to ``embedding.py``.
 """
 
 from __future__ import annotations
@@ -22,25 +22,27 @@ RAW = "SapBERT on MiniLM, before self-alignment"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The rows of one encoder; ``against``: title and folder of those that it is compared with."""
+    """The rows of one encoder; ``against``: title and folder of the one that it is compared with."""
 
     name: str
     title: str
     folder: str
     rows: tuple[str, ...]
-    against: tuple[tuple[str, str], ...] = ()
+    against: tuple[str, str] | None = None
     tiers: bool = False
 
 
 TUNED = "ResCNN, fine-tuned on the corpus"
+ALIGNED = "SapBERT on MiniLM, self-aligned"
+SHIPPED = {"aligned": "checkpoints/sapbert-mini", "default": "src/nomina/data/encoder"}
+"""Folders of encoders in the repository."""
 PLANS = (
     Plan("raw", RAW, "raw", CLEAN + PUBLISHED),
     Plan("tuned", TUNED, "tuned-ncbi", ("ncbi:clean-kb", "ncbi:as-published")),
     Plan("tuned", TUNED, "tuned-bc5cdr-d", ("bc5cdr-d:clean-kb", "bc5cdr-d:as-published")),
-    Plan("aligned", "SapBERT on MiniLM, self-aligned", "aligned", CLEAN + PUBLISHED, ((RAW, "raw"),)),
-    Plan("rescnn", "ResCNN, distilled", "rescnn", CLEAN + PUBLISHED, (("SapBERT on MiniLM, self-aligned", "aligned"),)),
-    Plan("default", "embedded default, encoder alone", "default", CLEAN),
     Plan("default-tiers", "embedded default", "default", CLEAN, tiers=True),
+    Plan("rescnn", "embedded default, its ResCNN alone", "default", CLEAN + PUBLISHED),
+    Plan("aligned", ALIGNED, "aligned", CLEAN + PUBLISHED, (RAW, "raw")),
 )
 
 
@@ -53,18 +55,23 @@ def main() -> None:
     for plan in PLANS:
         if arguments.only and plan.name not in arguments.only:
             continue
-        if not (arguments.models / plan.folder).is_dir():
-            print(f"{plan.name}: there is no {arguments.models / plan.folder}", flush=True)
+        if not (ROOT / place(arguments.models, plan.folder)).is_dir():
+            print(f"{plan.name}: there is no {place(arguments.models, plan.folder)}", flush=True)
             continue
         subprocess.run([sys.executable, *command(plan, arguments.models), *others], cwd=ROOT, check=True)
 
 
+def place(models: Path, folder: str) -> Path:
+    """Where an encoder is, from the root of the project."""
+    return Path(SHIPPED[folder]) if folder in SHIPPED else models / folder
+
+
 def command(plan: Plan, models: Path) -> list[str]:
     """The command line of ``embedding.py``."""
-    against = [f"{title}={models / folder}" for title, folder in plan.against if (models / folder).is_dir()]
-    given = [str(models / plan.folder), "--name", plan.name, "--title", plan.title, "--rows", *plan.rows]
+    given = [str(place(models, plan.folder)), "--name", plan.name, "--title", plan.title, "--rows", *plan.rows]
     given += ["--tiers"] if plan.tiers else []
-    given += ["--against", *against] if against else []
+    if plan.against and (ROOT / place(models, plan.against[1])).is_dir():
+        given += ["--against", f"{plan.against[0]}={place(models, plan.against[1])}"]
     return ["experiments/embedding.py", *given]
 
 

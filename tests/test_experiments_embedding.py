@@ -110,7 +110,7 @@ def test_every_row_that_is_planned_is_a_task(script, tmp_path):
     assert "--against" not in rows.command(plan, tmp_path)
     (tmp_path / "raw").mkdir()
     command = rows.command(plan, tmp_path)
-    assert command[:3] == ["experiments/embedding.py", str(tmp_path / "aligned"), "--name"]
+    assert command[:3] == ["experiments/embedding.py", "checkpoints/sapbert-mini", "--name"]
     assert command[-2:] == ["--against", f"{rows.RAW}={tmp_path / 'raw'}"]
 
 
