@@ -71,9 +71,8 @@ def chemical_mentions(shop: Workshop, split: str) -> Iterator[Row]:
     """Ids, brought up to date, and text of BC5CDR's chemical mentions."""
     kb = shop("mesh-chemicals")
     for document in chemicals(shop, split):
-        for mention in document.mentions:
-            ids = [kb.resolve(id) or id for part in mention.gold for id in part]
-            yield "|".join(ids) or "-1", mention.text
+        ids = [kb.resolve(id) or id for mention in document.mentions for part in mention.gold for id in part]
+        yield "|".join(ids) or "-1", document.text
 
 
 def published(shared: Path) -> Iterator[tuple[str, str, str, str]]:

@@ -2,8 +2,8 @@
 
 Writes ``results/fine_tune_<plan>.json``: of each run its options, its best figures on the development set by form and,
 where it saw it, those on the test set; of the runs with a test their means and spreads over seeds or folds. Forms:
-``dense`` is clean-kb, the encoder alone; ``names`` has the training mentions as further names of the KB; ``ngram`` adds
-a share of the 3-gram cosine that the development set chose.
+``dense`` is the encoder alone; ``names`` has the training mentions as further names of the KB; ``ngram`` adds a share of
+the 3-gram cosine that the development set chose, ``learnt`` the one that training came to.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from common import parser, record
-
-FORMS = ("dense", "ngram", "names", "names+ngram")
+from tune_eval import FORMS
+from tune_tasks import PUBLISHED
 
 
 def main() -> None:
@@ -29,24 +29,33 @@ def main() -> None:
     arguments = options.parse_args()
     found = json.loads(arguments.tune.read_text(encoding="utf-8"))
     runs = [{key: value for key, value in run.items() if key != "log"} for run in found["figures"].values()]
+    published = any(run["run"]["task"].endswith(PUBLISHED) for run in runs)
     record(
         f"fine_tune_{arguments.plan}",
         {"test": summary(runs), "runs": runs},
-        protocol="clean-kb",
+        protocol="as-published" if published else "clean-kb",
         trained={**found["versions"], "commit": arguments.trained_at, "command": arguments.trained_by},
     )
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """By corpus and kind of encoder: means, spreads and number of the runs that saw a test set."""
-    groups: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    """By corpus and kind of encoder, and where there are several of these by recipe: means and spreads over seeds."""
+    recipes: defaultdict[str, dict[str, list[dict[str, Any]]]] = defaultdict(dict)
     for run in runs:
         if "test" in run:
-            task = run["run"]["task"]
-            groups[f"{'askapatient' if task.startswith('aap-') else task}:{run['kind']}"].append(run["test"])
+            how, task = run["run"], run["run"]["task"]
+            name = f"{'askapatient' if task.startswith('aap-') else task}:{run['kind']}"
+            recipe = f"{name}:{how['base']}:{how['loss']}:{how.get('learns', 'dev')}"
+            recipes[name].setdefault(recipe, []).append(run["test"])
     return {
-        name: {"runs": len(tests)} | {form: _spread(tests, form) for form in FORMS} for name, tests in groups.items()
+        name if len(found) == 1 else recipe: {"runs": len(tests)} | _forms(tests)
+        for name, found in recipes.items()
+        for recipe, tests in found.items()
     }
+
+
+def _forms(tests: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    return {form: _spread(tests, form) for form in FORMS if form in tests[0]}
 
 
 def _spread(tests: list[dict[str, Any]], form: str) -> dict[str, float]:

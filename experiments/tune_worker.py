@@ -16,7 +16,7 @@ from tune_eval import Scores, Settings, sparse_scores
 from tune_plans import Run
 from tune_tasks import Dictionary, Known, Task, read_task
 
-from nomina.encoders import load
+from nomina.encoders import load_trainable
 from nomina.encoders.base import WEIGHTS, TrainableEncoder, read_weights
 from nomina.encoders.bert import BertEncoder, device_of
 from nomina.encoders.rescnn import Pooling, ResCnnEncoder
@@ -101,7 +101,7 @@ def _base(arguments: argparse.Namespace, run: Run) -> TrainableEncoder:
         return BertEncoder(raw, "mean", 25)
     pooling = run.base.removeprefix("fresh-")
     if pooling not in get_args(Pooling):
-        return load(arguments.bases / run.base)
+        return load_trainable(arguments.bases / run.base)
     start = BertEncoder(raw, "mean", 25)
     encoder = ResCnnEncoder(start.word_embeddings, start.tokenizer, cast("Pooling", pooling), 25)
     if run.base == pooling:

@@ -1,4 +1,4 @@
-"""The share of right names among candidates of two kinds: the loss by hand, the learnt weight, candidates found anew."""
+"""Right names among candidates of two kinds: the loss by hand, the learnt weight, candidates found anew."""
 
 import numpy as np
 import pytest
@@ -125,7 +125,7 @@ def test_a_mention_s_own_text_is_no_candidate():
 
 
 def test_names_cannot_be_mentions_here():
-    with pytest.raises(RecipeError, match="data.names to 0"):
+    with pytest.raises(RecipeError, match=r"data\.names to 0"):
         tuning(rows=16)
 
 

@@ -1,9 +1,9 @@
 """BioSyn (Sung et al. 2020): the share of the right names among a mention's candidates, by a dense and a sparse score.
 
-A name's score is that of the encoder plus a learnt weight times that of TF-IDF vectors of character n-grams. Half of the
-candidates are the nearest by either score, those of the encoder found anew each epoch; the loss is minus the log of the
-share that the right ones among them have of the softmax (section 3.3). Here the dense score is a cosine, so the sum is
-divided by a temperature.
+A name's score is that of the encoder plus a learnt weight times that of TF-IDF vectors of character n-grams. Half of
+the candidates are the nearest by either score, those of the encoder found anew each epoch; the loss is minus the log of
+the share that the right ones among them have of the softmax (section 3.3). Here the dense score is a cosine, so the sum
+is divided by a temperature.
 """
 
 from __future__ import annotations

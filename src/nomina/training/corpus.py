@@ -167,9 +167,10 @@ class CorpusTuning(Objective[Ints]):
 
     def _keep_apart(self, scores: Tensor, rows: Ints) -> None:
         """Put what is kept apart last, in place: scores (rows, names)."""
-        if self._apart:
-            for place, row in enumerate(rows.tolist()):
-                scores[place, self._apart.get(row - self.names, ())] = -torch.inf
+        pairs = [(i, name) for i, row in enumerate(rows.tolist()) for name in self._apart.get(row - self.names, ())]
+        if pairs:
+            places = torch.tensor(pairs, device=scores.device)
+            scores[places[:, 0], places[:, 1]] = -torch.inf
 
     def loss(self, batch: Ints) -> Tensor:
         """The loss over the distinct rows of a batch."""

@@ -45,7 +45,7 @@ class Objective(ABC, Generic[Batch]):
         """The loss of a batch, a scalar."""
 
     def rates(self) -> dict[str, float]:
-        """Parameters of the module, by name, that have a learning rate of their own, which rises and falls as others'."""
+        """The learning rates of parameters, by name, that have their own; they rise and fall as the others'."""
         return {}
 
     def state(self) -> dict[str, Tensor]:
