@@ -24,7 +24,8 @@ from nomina.files import atomic
 from nomina.kb.store import Owner, Subset
 from nomina.linkers.base import NO_ROW, Level, Rule
 from nomina.linkers.cascade import CascadeLinker
-from nomina.spans import KnownWords, Proposal, Term, are_opposites, is_abnormality, propose, terms
+from nomina.span_words import KnownWords, Term, are_opposites, is_abnormality, terms
+from nomina.spans import Proposal, propose
 from nomina.types import SCOPES, Candidate, Document, Mention, Prediction
 
 MODEL = "spans.json"

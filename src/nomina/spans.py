@@ -1,91 +1,31 @@
 """Stretches of a text that may name a concept in words that no KB name has: noun phrases, found without a tagger.
 
 A phrase runs between words that carry no finding ("the", "showed", "patients"), crosses no mark, has at least two words
-that matter, and the KB's names know its first and its last word and all but one of the others. What is proposed here is
-judged by ``nomina.proposals``.
+that matter, and the KB's names know its first and its last word and all but one of the others. One that only names a
+part of the body ("the lumbar spine") is left out. What is proposed here is judged by ``nomina.proposals``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nomina.arrays import Arrays, cached, write
 from nomina.enumerations import joined
-from nomina.kb.store import KnowledgeBase
-from nomina.lexicon import LEXICON_VERSION, token_hash
-from nomina.text import token_keys
+from nomina.span_words import ABNORMALITY, PREPOSITIONS, KnownWords, Term, is_empty, is_vague, terms
 from nomina.types import Span
-from nomina.variants import STOP_WORDS, family, inflect, is_adjective
-
-ABNORMALITY = "abnormality"
-"""What a name says of an organ in general; stands for the vague nouns of a text."""
+from nomina.variants import inflect, is_adjective
 
 _MOST_WORDS = 7
 _MOST_THAT_MATTER = 5
 _FEWEST_THAT_MATTER = 2
 
-_VAGUE = "manifestation sign symptom problem involvement dysfunction impairment disturbance complaint deficit"
-_OPPOSITES = """
-    increased decreased, high low, long short, large small, thick thin, wide narrow, upper lower, left right,
-    proximal distal, anterior posterior, medial lateral, early delayed, absent supernumerary, hard soft, male female,
-    increased low, high decreased, increase loss, stiff lax
-"""
-_OPPOSITE_PREFIXES = (("hyper", "hypo"), ("macro", "micro"), ("brady", "tachy"), ("poly", "oligo"))
-_PREPOSITIONS = frozenset("of in with on at to for by from due".split())
 _INSIDE = frozenset("of in the a an".split())
-_EMPTY = frozenset(
-    """
-    a an the this that these those it its he she his her him they their them we our us i my you your who whom whose
-    which what when where why how and or nor but if then than as so because while although though whereas since until
-    unless whether both either neither each every any some no not none all another other others such same
-    of in on at by for with without from to into onto upon within through throughout during after before between among
-    against about over under above below across along around behind beyond near per via toward towards despite except
-    including excluding concerning regarding due
-    is are was were be been being am has have had having do does did done doing can could may might must shall should
-    will would cannot
-    very more most less least much many few several only also too just even still yet already again ever never often
-    usually commonly frequently generally typically always sometimes here there now once twice thus hence therefore
-    however moreover furthermore further respectively approximately about almost nearly particularly especially mainly
-    mostly predominantly possibly probably likely apparently relatively highly
-    found find finds show shows showed shown showing present presents presented presenting presence report reports
-    reported reporting describe describes described suggest suggests suggested suggesting include includes included
-    associated characterized known seen noted observed diagnosed examined revealed reveal reveals demonstrated
-    demonstrate demonstrates identified identify developed develop develops developing caused causes causing cause
-    affected affecting affect resulting result results resulted related based used using compared considered consist
-    consists consisted consisting lead leads leading led become became becomes confirmed performed evaluate evaluated
-    evaluation studied detect detected determine determined excluded underwent received treated exhibit exhibited
-    exhibiting display displayed displaying involve involves involved involving require required requiring
-    complained complaining resembling experienced suffered suffering
-    one two three four five six seven eight nine ten first second third
-    patient patients case cases subject subjects study studies family families member members child children boy
-    girl man woman men women male female males females mother father parents son daughter brother sister sibling
-    siblings proband individual individuals year years month months week weeks day days age old group groups review
-    diagnosis history gene genes mutation mutations protein chromosome syndrome frequency risk type types kind kinds
-    combination observation
-    normal normally healthy unremarkable typical common rare different various specific distinct similar identical
-    """.split()
-)
-"""Words that end a phrase: of grammar, of reports, of people, and those that say that nothing is wrong."""
-
 _WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 _BREAK = re.compile(r"[.;:!?()\[\]{}\n,]")
-
-Hashes = NDArray[np.uint64]
-
-
-class Term(NamedTuple):
-    """A word that matters, lower-case, and its families; a vague noun has the family of "abnormality"."""
-
-    word: str
-    families: tuple[str, ...]
 
 
 class Proposal(NamedTuple):
@@ -113,102 +53,15 @@ class Proposal(NamedTuple):
         return self.text, " ".join((*self.words[:head], ABNORMALITY, *self.words[head + 1 :]))
 
 
-class KnownWords:
-    """Which words the names of a KB know, whatever their form.
-
-    Sorted hashes of word families, made once per KB in the cache folder and memory-mapped.
-
-    Args:
-        kb: whose names count.
-
-    Raises:
-        UsageError: the cache folder cannot be written to.
-    """
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        def make(path: Path) -> None:
-            found = {part for key in kb.names for token in key.split() for part in families(token)}
-            write(path, [np.sort(np.fromiter(map(token_hash, found), np.uint64, len(found)))])
-
-        def whole(arrays: Arrays) -> bool:
-            return len(arrays) == 1
-
-        (self._hashes,) = cached("spans", f"{kb.fingerprint}.{LEXICON_VERSION}.words", make, whole)
-        self.knows = lru_cache(maxsize=1 << 16)(self._knows)
-
-    def _knows(self, word: str) -> bool:
-        """Whether a lower-case word is known, by the last part of it."""
-        parts = families(word)
-        if not parts:
-            return False
-        value = np.uint64(token_hash(parts[-1]))
-        place = int(np.searchsorted(self._hashes, value))
-        return is_vague(word) or (place < len(self._hashes) and bool(self._hashes[place] == value))
-
-
-@lru_cache(maxsize=1 << 16)
-def families(word: str) -> tuple[str, ...]:
-    """The families of a word's parts; none where it has no letter or digit."""
-    return tuple(family(part) for key in token_keys(word) for part in inflect(key))
-
-
-_VAGUE_FAMILIES = frozenset(part for word in _VAGUE.split() for part in families(word))
-_ABNORMALITY = families(ABNORMALITY)
-_PAIRS = [pair.split() for pair in _OPPOSITES.split(",")]
-_OPPOSITE_FAMILIES = {families(a)[-1:] + families(b)[-1:] for x, y in _PAIRS for a, b in ((x, y), (y, x))}
-
-
-def is_vague(word: str) -> bool:
-    """Whether a noun says no more than that something is wrong: "signs", "manifestations"."""
-    parts = families(word)
-    return bool(parts) and parts[-1] in _VAGUE_FAMILIES
-
-
-def is_abnormality(term: Term) -> bool:
-    """Whether a word says "abnormal" in whatever form, which no other word stands for."""
-    return term.families == _ABNORMALITY
-
-
-@lru_cache(maxsize=1 << 16)
-def are_opposites(one: str, other: str) -> bool:
-    """Whether two lower-case words say the opposite of each other, however near their vectors are.
-
-    >>> are_opposites("thinning", "thick"), are_opposites("hypertension", "hypotensive"), are_opposites("thin", "slim")
-    (True, True, False)
-    """
-    if families(one)[-1:] + families(other)[-1:] in _OPPOSITE_FAMILIES:
-        return True
-    return any(
-        (one.startswith(a) and other.startswith(b)) or (one.startswith(b) and other.startswith(a))
-        for a, b in _OPPOSITE_PREFIXES
-    )
-
-
-def terms(words: Sequence[str]) -> list[Term]:
-    """The words that matter, of a phrase or of a KB name."""
-    found = []
-    for word in words:
-        parts = families(word)
-        if parts and word not in STOP_WORDS and word not in _PREPOSITIONS:
-            found.append(Term(word, _ABNORMALITY if is_vague(word) else parts))
-    return found
-
-
 def _head(words: Sequence[str]) -> int | None:
     """The place of the last word that matters before the first preposition: "involvement" of "the bone"."""
     head = None
     for place, word in enumerate(words):
-        if word in _PREPOSITIONS and head is not None:
+        if word in PREPOSITIONS and head is not None:
             break
         if not is_empty(word):
             head = place
     return head
-
-
-@lru_cache(maxsize=1 << 16)
-def is_empty(word: str) -> bool:
-    """Whether a lower-case word carries no finding, so that a phrase neither begins nor ends with it."""
-    return len(word) < _FEWEST_THAT_MATTER or word in _EMPTY or word in STOP_WORDS or word.isdigit()
 
 
 class _Words(NamedTuple):
@@ -242,10 +95,17 @@ def propose(text: str, taken: Sequence[Span], known: KnownWords) -> list[Proposa
             if last == first + 1:
                 spans += [(words.span[item], words.span[last]) for item in _listed(words, first)]
             for each in spans:
-                if not any(covered[start:end].any() for start, end in each):
-                    phrase = joined(text, each)
-                    found.append(Proposal(each, phrase, tuple(word.lower() for word in _WORD.findall(phrase))))
+                if any(covered[start:end].any() for start, end in each):
+                    continue
+                proposal = _proposal(text, each)
+                if not all(known.is_part(term.word) for term in proposal.terms):
+                    found.append(proposal)
     return sorted(found, key=lambda proposal: (proposal.spans[0][0], proposal.spans[-1][1]))
+
+
+def _proposal(text: str, spans: tuple[Span, ...]) -> Proposal:
+    phrase = joined(text, spans)
+    return Proposal(spans, phrase, tuple(word.lower() for word in _WORD.findall(phrase)))
 
 
 def _cut(text: str, known: KnownWords) -> _Words:

@@ -1,0 +1,186 @@
+"""The words of phrases (see ``nomina.spans``): which carry a finding, which a KB knows, which are opposites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nomina.arrays import Arrays, cached, write
+from nomina.kb.store import KnowledgeBase
+from nomina.lexicon import LEXICON_VERSION, token_hash
+from nomina.text import token_keys
+from nomina.variants import STOP_WORDS, family, inflect
+
+ABNORMALITY = "abnormality"
+"""What a name says of an organ in general; stands for the vague nouns of a text."""
+
+_SHORTEST = 2
+_VAGUE = "manifestation sign symptom problem involvement dysfunction impairment disturbance complaint deficit"
+_OPPOSITES = """
+    increased decreased, high low, long short, large small, thick thin, wide narrow, upper lower, left right,
+    proximal distal, anterior posterior, medial lateral, early delayed, absent supernumerary, hard soft, male female,
+    increased low, high decreased, increase loss, stiff lax
+"""
+_OPPOSITE_PREFIXES = (("hyper", "hypo"), ("macro", "micro"), ("brady", "tachy"), ("poly", "oligo"))
+PREPOSITIONS = frozenset("of in with on at to for by from due".split())
+_EMPTY = frozenset(
+    """
+    a an the this that these those it its he she his her him they their them we our us i my you your who whom whose
+    which what when where why how and or nor but if then than as so because while although though whereas since until
+    unless whether both either neither each every any some no not none all another other others such same
+    of in on at by for with without from to into onto upon within through throughout during after before between among
+    against about over under above below across along around behind beyond near per via toward towards despite except
+    including excluding concerning regarding due
+    is are was were be been being am has have had having do does did done doing can could may might must shall should
+    will would cannot
+    very more most less least much many few several only also too just even still yet already again ever never often
+    usually commonly frequently generally typically always sometimes here there now once twice thus hence therefore
+    however moreover furthermore further respectively approximately about almost nearly particularly especially mainly
+    mostly predominantly possibly probably likely apparently relatively highly
+    found find finds show shows showed shown showing present presents presented presenting presence report reports
+    reported reporting describe describes described suggest suggests suggested suggesting include includes included
+    associated characterized known seen noted observed diagnosed examined revealed reveal reveals demonstrated
+    demonstrate demonstrates identified identify developed develop develops developing caused causes causing cause
+    affected affecting affect resulting result results resulted related based used using compared considered consist
+    consists consisted consisting lead leads leading led become became becomes confirmed performed evaluate evaluated
+    evaluation studied detect detected determine determined excluded underwent received treated exhibit exhibited
+    exhibiting display displayed displaying involve involves involved involving require required requiring
+    complained complaining resembling experienced suffered suffering
+    one two three four five six seven eight nine ten first second third
+    patient patients case cases subject subjects study studies family families member members child children boy
+    girl man woman men women male female males females mother father parents son daughter brother sister sibling
+    siblings proband individual individuals year years month months week weeks day days age old group groups review
+    diagnosis history gene genes mutation mutations protein chromosome syndrome frequency risk type types kind kinds
+    combination observation
+    normal normally healthy unremarkable typical common rare different various specific distinct similar identical
+    """.split()
+)
+"""Words that end a phrase: of grammar, of reports, of people, and those that say that nothing is wrong."""
+
+SPANS_VERSION = f"1-{LEXICON_VERSION}"
+"""Changes with the word lists; the number is raised when what is kept of a KB's names changes."""
+
+_ABNORMALITY_OF = re.compile(r"abnormality of (.*)")
+_ABNORMAL_MORPHOLOGY = re.compile(r"abnormal (.*) morphology")
+Hashes = NDArray[np.uint64]
+
+
+class Term(NamedTuple):
+    """A word that matters, lower-case, and its families; a vague noun has the family of "abnormality"."""
+
+    word: str
+    families: tuple[str, ...]
+
+
+class KnownWords:
+    """Which words the names of a KB know, whatever their form, and which of them name a part of the body.
+
+    Parts are the words of names that say no more than that something is abnormal: "Abnormality of the lumbar spine".
+    Two arrays of sorted hashes of word families, made once per KB in the cache folder and memory-mapped.
+
+    Args:
+        kb: whose names count.
+
+    Raises:
+        UsageError: the cache folder cannot be written to.
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        def make(path: Path) -> None:
+            write(path, [_hashes(kb.names), _hashes(part for key in kb.names if (part := _part(key)))])
+
+        def whole(arrays: Arrays) -> bool:
+            return len(arrays) == 2
+
+        self._every, self._parts = cached("spans", f"{kb.fingerprint}.{SPANS_VERSION}.words", make, whole)
+        self.knows = lru_cache(maxsize=1 << 16)(self._knows)
+        self.is_part = lru_cache(maxsize=1 << 16)(self._is_part)
+
+    def _knows(self, word: str) -> bool:
+        """Whether a lower-case word is known, by the last part of it."""
+        found = families(word)
+        return bool(found) and (is_vague(word) or _among(self._every, found[-1]))
+
+    def _is_part(self, word: str) -> bool:
+        """Whether a lower-case word names a part of the body, or where it is."""
+        found = families(word)
+        return bool(found) and not is_vague(word) and all(_among(self._parts, each) for each in found)
+
+
+def _part(key: str) -> str:
+    """What a look-up key calls abnormal and nothing else; empty where it says more, or less."""
+    for pattern in (_ABNORMALITY_OF, _ABNORMAL_MORPHOLOGY):
+        if match := pattern.fullmatch(key):
+            return match.group(1)
+    return ""
+
+
+def _hashes(keys: Iterable[str]) -> Hashes:
+    found = {family for key in keys for token in key.split() for family in families(token)}
+    return np.sort(np.fromiter(map(token_hash, found), np.uint64, len(found)))
+
+
+def _among(hashes: Hashes, family: str) -> bool:
+    value = np.uint64(token_hash(family))
+    place = int(np.searchsorted(hashes, value))
+    return place < len(hashes) and bool(hashes[place] == value)
+
+
+@lru_cache(maxsize=1 << 16)
+def families(word: str) -> tuple[str, ...]:
+    """The families of a word's parts; none where it has no letter or digit."""
+    return tuple(family(part) for key in token_keys(word) for part in inflect(key))
+
+
+_VAGUE_FAMILIES = frozenset(part for word in _VAGUE.split() for part in families(word))
+_ABNORMALITY = families(ABNORMALITY)
+_PAIRS = [pair.split() for pair in _OPPOSITES.split(",")]
+_OPPOSITE_FAMILIES = {families(a)[-1:] + families(b)[-1:] for x, y in _PAIRS for a, b in ((x, y), (y, x))}
+
+
+def is_vague(word: str) -> bool:
+    """Whether a noun says no more than that something is wrong: "signs", "manifestations"."""
+    parts = families(word)
+    return bool(parts) and parts[-1] in _VAGUE_FAMILIES
+
+
+def is_abnormality(term: Term) -> bool:
+    """Whether a word says "abnormal" in whatever form, which no other word stands for."""
+    return term.families == _ABNORMALITY
+
+
+@lru_cache(maxsize=1 << 16)
+def are_opposites(one: str, other: str) -> bool:
+    """Whether two lower-case words say the opposite of each other, however near their vectors are.
+
+    >>> are_opposites("thinning", "thick"), are_opposites("hypertension", "hypotensive"), are_opposites("thin", "slim")
+    (True, True, False)
+    """
+    if families(one)[-1:] + families(other)[-1:] in _OPPOSITE_FAMILIES:
+        return True
+    return any(
+        (one.startswith(a) and other.startswith(b)) or (one.startswith(b) and other.startswith(a))
+        for a, b in _OPPOSITE_PREFIXES
+    )
+
+
+def terms(words: Sequence[str]) -> list[Term]:
+    """The words that matter, of a phrase or of a KB name."""
+    found = []
+    for word in words:
+        parts = families(word)
+        if parts and word not in STOP_WORDS and word not in PREPOSITIONS:
+            found.append(Term(word, _ABNORMALITY if is_vague(word) else parts))
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def is_empty(word: str) -> bool:
+    """Whether a lower-case word carries no finding, so that a phrase neither begins nor ends with it."""
+    return len(word) < _SHORTEST or word in _EMPTY or word in STOP_WORDS or word.isdigit()

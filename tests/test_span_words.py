@@ -1,0 +1,60 @@
+"""Words of phrases: families, opposites, what a KB knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from nomina.span_words import KnownWords, are_opposites, is_empty, terms
+
+NAMES = {
+    "A:1": ("Abnormality of the skin", "Cutaneous abnormality"),
+    "A:2": "Abnormal lumbar spine morphology",
+    "A:3": "Small thumb",
+}
+
+
+def test_the_terms_of_names_and_phrases_meet() -> None:
+    name, phrase = terms(["abnormality", "of", "the", "skin"]), terms(["cutaneous", "manifestations"])
+    assert [term.word for term in name] == ["abnormality", "skin"]
+    assert {term.families for term in name} == {term.families for term in phrase}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("thinning", "thick", True),
+        ("increased", "decreased", True),
+        ("hyperactive", "hypoactivity", True),
+        ("thin", "slim", False),
+        ("thin", "thin", False),
+        ("", "thin", False),
+    ],
+)
+def test_opposites(one: str, other: str, expected: bool) -> None:
+    assert are_opposites(one, other) is are_opposites(other, one) is expected
+
+
+def test_known_words_are_made_once(make_kb, monkeypatch) -> None:
+    kb = make_kb(NAMES)
+    first = KnownWords(kb)
+    monkeypatch.setattr("nomina.span_words.write", None)
+    second = KnownWords(kb)
+    for words in (first, second):
+        assert [w for w in ("skin", "dermal", "thumb", "signs", "elbow", "", "7") if words.knows(w)] == [
+            "skin",
+            "dermal",
+            "thumb",
+            "signs",
+        ]
+
+
+def test_parts_of_the_body_are_what_is_called_abnormal_and_nothing_else(make_kb) -> None:
+    words = KnownWords(make_kb(NAMES))
+    asked = ("skin", "dermal", "spine", "lumbar", "thumb", "small", "signs", "the", "")
+    assert [word for word in asked if words.is_part(word)] == ["skin", "dermal", "spine", "lumbar", "the"]
+
+
+@pytest.mark.parametrize("word", ["", "a", "7", "12", "the", "showed", "patients", "normal"])
+def test_words_without_a_finding(word: str) -> None:
+    assert is_empty(word)
+    assert not is_empty("skin")
