@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import tune_tables
 from common import RESULTS, ROOT
 
 TARGET = ROOT / "experiments" / "RESULTS.md"
@@ -40,6 +41,13 @@ NCBI and BC5CDR-d: clean-kb mentions and KB, any id, mean and deviation over thr
 epoch, shares and recipe, the test set was looked at once for each seed. AskAPatient: closed world of its labels, over
 ten folds. Loss: the share of right names among the nearest (BioSyn). Trained at {commit} on one {device}:
 `{command}`; scored there.
+"""
+TUNED_PUBLISHED = """## Fine-tuned: encoders, losses, train+dev
+
+acc@1 / acc@5 on the test set, any id, one seed. As-published: dictionaries hold the mentions of the sets before (from
+its own very text a mention is kept apart in training); k counts names. clean-kb: k counts concepts. The development set
+chose epoch and share; train+dev: both sets for as many epochs, as the ResCNN paper does. Loss "none": before
+fine-tuning. Trained at {commit} on one {device}: `{command}`; scored there.
 """
 PAIRED = """## Paired tests
 
@@ -79,6 +87,7 @@ def page(results: Path, published: Path) -> str:
             *parts,
             *paired(ours),
             *tuned(results),
+            *tuned_published(results),
             *exported(results),
             *probing(results, papers),
             *strata(ours),
@@ -247,6 +256,16 @@ def tuned(results: Path) -> Iterator[str]:
             rows.append([name, told, *shown])
     yield from table(["encoder", "form", *corpora.values()], rows)
     yield ""
+
+
+def tuned_published(results: Path) -> Iterator[str]:
+    """Encoders under several losses, on the as-published dictionaries and on clean-kb."""
+    path = results / "fine_tune_published.json"
+    if path.exists():
+        result = json.loads(path.read_text(encoding="utf-8"))
+        yield TUNED_PUBLISHED.format(**result["trained"])
+        yield from table(tune_tables.HEAD, tune_tables.rows(result["metrics"]["runs"]))
+        yield ""
 
 
 def runs(ours: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -17,10 +17,6 @@ WEIGHTS = (0.0, 0.1, 0.3, 0.6)
 """Of the 3-gram score."""
 BONUSES = (-0.05, 0.0, 0.02, 0.05)
 """What a training mention's score is raised by."""
-FORMS = ("dense", "ngram", "names", "names+ngram", "learnt")
-"""``dense`` and ``ngram``: the dictionary alone; ``names``: with the training mentions as further names; ``learnt``:
-the dictionary, with the weight of the 3-gram score that training has come to."""
-
 Settings = dict[str, tuple[float, float]]
 """Weight and bonus of a form."""
 

@@ -2,8 +2,8 @@
 
 Writes ``results/fine_tune_<plan>.json``: of each run its options, its best figures on the development set by form and,
 where it saw it, those on the test set; of the runs with a test their means and spreads over seeds or folds. Forms:
-``dense`` is the encoder alone; ``names`` has the training mentions as further names of the KB; ``ngram`` adds a share of
-the 3-gram cosine that the development set chose, ``learnt`` the one that training came to.
+``dense`` is the encoder alone; ``names`` has the training mentions as further names of the KB; ``ngram`` adds a share
+of the 3-gram cosine that the development set chose, ``learnt`` the one that training came to.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from common import parser, record
-from tune_eval import FORMS
-from tune_tasks import PUBLISHED
+from tune_tasks import FORMS, PUBLISHED
 
 
 def main() -> None:

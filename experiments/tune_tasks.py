@@ -16,6 +16,10 @@ from nomina.training.examples import Ints
 PUBLISHED = "-published"
 """Ends the name of a task whose dictionaries hold the corpus's own mentions."""
 
+FORMS = ("dense", "ngram", "names", "names+ngram", "learnt")
+"""``dense`` and ``ngram``: the dictionary alone; ``names``: with the training mentions as further names; ``learnt``:
+the dictionary, with the weight of the 3-gram score that training has come to."""
+
 Dictionary = Literal["train", "dev", "test"]
 """Without mentions, with the training ones, with the development ones too; all the same but where ``PUBLISHED``."""
 

@@ -152,3 +152,27 @@ def test_what_nobody_measured_stays_empty(made, tmp_path):
 
 def test_the_page_is_that_of_the_results(made):
     assert made.TARGET.read_text(encoding="utf-8") == made.page(made.RESULTS, made.PUBLISHED)
+
+
+def test_the_table_of_losses_has_a_row_for_each_score_and_set(made, tmp_path):
+    (tmp_path / "published.toml").write_text("", encoding="utf-8")
+    first = {"run": {"task": "ncbi-published", "base": "mini", "loss": "biosyn", "learns": "dev"}}
+    first |= {"before": {"@1": 91, "@5": 95}, "test": {"dense": {"@1": 92, "@5": 96}, "learnt": {"@1": 92.5, "@5": 97}}}
+    second = {"run": {"task": "bc5cdr-d-published", "base": "mini", "loss": "biosyn", "learns": "dev"}}
+    second |= {"before": {"@1": 93, "@5": 96}, "test": {"dense": {"@1": 94, "@5": 97}}}
+    second |= {"traindev": {"epochs": 3, "dense": {"@1": 94.5, "@5": 97.5}}}
+    result = {
+        "metrics": {"runs": [first, second, {"run": {"base": "raw"}}]},
+        "trained": {"commit": "abc", "device": "GPU", "command": "x"},
+    }
+    (tmp_path / "fine_tune_published.json").write_text(json.dumps(result), encoding="utf-8")
+    lines = made.page(tmp_path, tmp_path / "published.toml").splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("| encoder | loss"))
+    name, loss, sets = "MiniLM, self-aligned", "share, learnt weight (BioSyn)", "encoder alone"
+    assert lines[start + 2 : start + 7] == [
+        f"| {name} | none | {sets} |  | 91.0 / 95.0 | 93.0 / 96.0 |  |  |  |",
+        f"| {name} | {loss} | {sets} | train | 92.0 / 96.0 | 94.0 / 97.0 |  |  |  |",
+        f"| {name} | {loss} | and the learnt share of it | train | 92.5 / 97.0 |  |  |  |  |",
+        f"| {name} | {loss} | {sets} | train+dev |  | 94.5 / 97.5 |  |  |  |",
+        "",
+    ]
