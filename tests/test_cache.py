@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from linker_cases import load_linker
 
 from nomina import cache
 from nomina.cache import entries, others, remove
@@ -15,7 +16,9 @@ from nomina.index.building import open_index
 from nomina.kb.build import BuildOptions, build
 from nomina.kb.sources import default_kb
 from nomina.lexicon import Lexicon
+from nomina.linkers import LINKERS
 from nomina.linkers.tfidf import TfidfLinker
+from nomina.span_words import KnownWords
 from nomina.types import Entity, Name
 
 ENCODER = Path(__file__).parent / "data" / "tiny-encoder"
@@ -34,6 +37,7 @@ def filled(folder, make_kb):
     """A cache folder with one of each kind but downloads, of a made KB that lies elsewhere; the KB."""
     kb = make_kb({"T:1": "Disease", "T:2": ("Heart disease", "cardiac disease")})
     Lexicon.open(kb)
+    KnownWords(kb)
     TfidfLinker(kb)
     encoder = OnnxEncoder(ENCODER)
     open_index(kb, encoder, encoder.fingerprint)
@@ -56,12 +60,21 @@ def test_an_empty_cache(folder):
 
 def test_what_is_of_a_kb_elsewhere(filled):
     found = entries()
-    assert [entry.kind for entry in found] == ["lexicon", "tfidf", "index"]
+    assert [entry.kind for entry in found] == ["lexicon", "spans", "tfidf", "index"]
     assert {entry.fingerprint for entry in found} == {filled.fingerprint}
     assert {entry.kb for entry in found} == {None}
-    assert found[2].encoder == OnnxEncoder(ENCODER).fingerprint[:32]
-    assert found[2].index == "int8"
+    assert found[3].encoder == OnnxEncoder(ENCODER).fingerprint[:32]
+    assert found[3].index == "int8"
     assert all(entry.bytes == entry.path.stat().st_size for entry in found)
+    assert others(found) == (0, 0)
+
+
+@pytest.mark.parametrize("name", LINKERS)
+def test_nothing_that_a_linker_keeps_is_foreign(folder, make_kb, name):
+    kb = make_kb({"HP:0000118": "Phenotypic abnormality", "HP:0001250": ("Seizure", "Fit")})
+    load_linker(name, kb).link_text("A seizure, and very short broken fingers.")
+    found = entries()
+    assert {entry.fingerprint for entry in found} == {kb.fingerprint}
     assert others(found) == (0, 0)
 
 
@@ -85,14 +98,14 @@ def test_foreign_files_are_counted_and_no_entries(folder):
 
 
 def test_a_removed_entry_takes_what_goes_with_it(filled):
-    index = entries()[2]
+    index = entries()[3]
     put(index.path.with_name(f"{index.path.name}.parts") / "0-8192")
     put(index.path.with_name(f".{index.path.name}.0123456789ab.tmp"))
     neighbour = put(index.path.with_name("f" + index.path.name[1:]))
-    assert entries()[2].bytes == index.bytes + 20
+    assert entries()[3].bytes == index.bytes + 20
     assert remove(index)
     assert list(index.path.parent.iterdir()) == [neighbour]
-    assert [entry.kind for entry in entries()] == ["lexicon", "tfidf", "index"]
+    assert [entry.kind for entry in entries()] == ["lexicon", "spans", "tfidf", "index"]
     Lexicon.open(filled)
 
 
@@ -120,7 +133,7 @@ def _hold(path: Path, ready: object, done: object) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="no locks there")
 def test_what_another_process_is_making_is_left(filled):
-    index = entries()[2]
+    index = entries()[3]
     context = multiprocessing.get_context("spawn")
     ready, done = context.Event(), context.Event()
     process = context.Process(target=_hold, args=(index.path, ready, done))

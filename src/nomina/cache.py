@@ -19,14 +19,15 @@ from nomina.files import home, try_lock
 from nomina.kb.get import fetched_again
 from nomina.kb.store import KnowledgeBase
 
-Kind = Literal["kb", "lexicon", "tfidf", "index", "downloads"]
-"""KBs by name; tables of names and variants; TF-IDF's lists; vectors of names; downloads that broke off."""
+Kind = Literal["kb", "lexicon", "spans", "tfidf", "index", "downloads"]
+"""KBs by name; tables of names and variants; words of names; TF-IDF's lists; vectors; downloads that broke off."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _FOLDERS: dict[Kind, str] = {
     "kb": "kb",
     "lexicon": "lexicon",
+    "spans": "spans",
     "tfidf": "tfidf",
     "index": "embeddings",
     "downloads": "downloads",
@@ -34,6 +35,7 @@ _FOLDERS: dict[Kind, str] = {
 _NAMES: dict[Kind, re.Pattern[str]] = {
     "kb": re.compile(r"(?P<name>hpo)-[0-9a-f]{12}\.kb|(?P<got>[a-z0-9-]+)-get-[0-9a-f]{12}\.kb"),
     "lexicon": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+\.table"),
+    "spans": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+\.words"),
     "tfidf": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+\.postings"),
     "index": re.compile(r"(?P<kb>[0-9a-f]{32})\.(?P<encoder>[^.]+)\.(?P<index>[a-z0-9-]+)\.[^.]+"),
     "downloads": re.compile(r"(?P<name>[a-z0-9-]+)-(snapshot|owner)"),

@@ -24,7 +24,7 @@ _DIGITS = 12
 """Of a fingerprint, where it is shown; some of them may stand for a KB."""
 
 _LEAST_DIGITS = 8
-_KINDS = ("kb", "lexicon", "tfidf", "index", "downloads")
+_KINDS = ("kb", "lexicon", "spans", "tfidf", "index", "downloads")
 _CLEAR_EXAMPLES = """\b
 Examples:
   nomina cache clear --older-than 90     what was not used for 90 days
@@ -39,8 +39,8 @@ def cache() -> None:
     """Look at what nomina keeps in its cache folder, or remove it.
 
     The folder is NOMINA_HOME, else the user's cache folder. In it are KBs (the default one and those of `nomina kb
-    get`), tables of their names and variants (lexicon), TF-IDF's lists, vectors of names (index), and downloads that
-    broke off.
+    get`), tables of their names and variants (lexicon) and of their words (spans), TF-IDF's lists, vectors of names
+    (index), and downloads that broke off.
     """
 
 
@@ -77,11 +77,11 @@ def info(as_json: bool) -> None:
 @click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only what was not used for as long.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def clear(kinds: tuple[Kind, ...], kb: str | None, older_than: float | None, yes: bool) -> None:
-    """Remove what nomina can make again: all of it, or that of some kinds (kb, lexicon, tfidf, index, downloads).
+    """Remove what nomina can make again: all of it, or that of some kinds.
 
-    KBs outside the cache folder are never touched, nor are those in it that were made of files which you gave to
-    `nomina kb get`. What another process is making is left. What is removed is made again, or fetched again, when it is
-    next needed; vectors of a large KB take minutes.
+    KIND is kb, lexicon, spans, tfidf, index or downloads. KBs outside the cache folder are never touched, nor are
+    those in it that were made of files which you gave to `nomina kb get`. What another process is making is left. What
+    is removed is made again, or fetched again, when it is next needed; vectors of a large KB take minutes.
     """
     from nomina import cache
 
