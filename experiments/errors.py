@@ -149,11 +149,18 @@ def totals(cases: list[Case]) -> dict[str, Any]:
     mentions = sum(case.count for case in cases)
     found: dict[str, Any] = {"mentions": mentions, "distinct": len(cases)}
     found["distinct_wrong"] = sum(case.is_wrong for case in cases)
+    found["equal_to_a_wrong_name"] = sum(case.count for case in cases if equals_a_wrong_name(case))
     for system in SYSTEMS:
         right = sum(case.count for case in cases if case.answers[system]["right"])
         wrong = sum(not case.answers[system]["right"] for case in cases)
         found[system] = {"acc@1": round(100 * right / mentions, 2), "distinct_wrong": wrong}
     return found
+
+
+def equals_a_wrong_name(case: Case) -> bool:
+    """Whether the mention is word for word a name of a concept that is not gold."""
+    answer = case.answers["aligned"]
+    return not answer["right"] and answer["name"].lower() == case.mention.lower()
 
 
 def drawn(wrong: list[Case]) -> list[Case]:
