@@ -125,7 +125,11 @@ def answer(predictions: tuple[Prediction, ...], gold: Gold, ids: IdMap) -> dict[
     """The first candidate of each part, and whether the mention is right by it (every part hits any id of gold)."""
     firsts = [prediction.candidates[0] for prediction in predictions if prediction.candidates]
     wanted = frozenset[str]().union(*gold)
-    right = len(firsts) == len(predictions) and all(ids.candidate(first.entity_id) & wanted for first in firsts)
+    right = (
+        bool(firsts)
+        and len(firsts) == len(predictions)
+        and all(ids.candidate(first.entity_id) & wanted for first in firsts)
+    )
     return {
         "right": right,
         "id": " ".join(first.entity_id for first in firsts),
