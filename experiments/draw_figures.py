@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,8 @@ def _cloud(places: Sequence[Sequence[int]], number: int, left: float, top: float
     x, y = linear(0, 1000, left + 6, left + CELL - 6), linear(0, 1000, top + 6, top + MAP - 6)
     colour = COLOURS[number % len(COLOURS)]
     dots = (element("circle", cx=x(a), cy=y(b), r=2, fill=colour, fill_opacity=0.75) for a, b in places)
-    middle = [sorted(values)[len(values) // 2] for values in zip(*places, strict=True)]
+    a, b = (sorted(values)[len(values) // 2] for values in zip(*places, strict=True))
+    middle = min(places, key=lambda place: math.dist(place, (a, b)))  # a point of its own, or the number stands alone
     return "".join(dots) + text(x(middle[0]) + 3, y(middle[1]) - 3, str(number + 1), class_="mark")
 
 
