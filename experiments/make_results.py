@@ -91,7 +91,7 @@ def page(results: Path, published: Path) -> str:
             *exported(results),
             *probing(results, papers),
             *strata(ours),
-            *runs(ours),
+            *runs([*ours, *read(results, "probing*.json")]),
         ]
     )
 

@@ -114,6 +114,8 @@ def test_encoders_stand_beside_the_baselines_and_are_compared(made, tmp_path):
 
 
 PROBED = {
+    **RESULT,
+    "name": "probing",
     "title": "ours",
     "split": "dev",
     "sizes": {"ncbi": {"names": 71924}},
@@ -141,6 +143,7 @@ def test_probes_with_their_changes(made, tmp_path):
     assert theirs in lines
     assert ours in lines
     assert sum(line.startswith("| Theirs |") for line in lines) == 2
+    assert "| probing | `python x.py` | 0 | 0123456789 | 3.11.7 | a machine, 2 cores |" in lines
 
 
 def test_what_nobody_measured_stays_empty(made, tmp_path):
