@@ -49,7 +49,7 @@ class WindowedEncoder(Encoder):
 class _Windowed(nn.Module):
     """The pooled model of a ``BertEncoder``, its layers called one by one, each with its own mask."""
 
-    def __init__(self, pooled: nn.Module, window: int) -> None:
+    def __init__(self, pooled: Any, window: int) -> None:  # noqa: ANN401
         super().__init__()
         bert: Any = pooled.bert
         if not hasattr(getattr(bert, "encoder", None), "layer"):
@@ -64,7 +64,8 @@ class _Windowed(nn.Module):
             added = window_mask(mask, self.window, cls=layer is layers[-1]).to(hidden.dtype)
             out = layer(hidden, attention_mask=added)
             hidden = out[0] if isinstance(out, tuple) else out
-        return self.pooled.pool(hidden, mask)
+        vectors: Tensor = self.pooled.pool(hidden, mask)
+        return vectors
 
 
 def window_mask(mask: Tensor, window: int, *, cls: bool) -> Tensor:
