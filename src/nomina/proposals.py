@@ -8,7 +8,6 @@ Of phrases that overlap the likeliest stays.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,10 +19,10 @@ from numpy.typing import NDArray
 
 from nomina.artifact import Artifact
 from nomina.errors import ArtifactError
-from nomina.files import atomic
 from nomina.kb.store import Owner, Subset
 from nomina.linkers.base import NO_ROW, Level, Rule
 from nomina.linkers.cascade import CascadeLinker
+from nomina.linkers.fitted import read_fitted, write_fitted
 from nomina.span_words import KnownWords, Term, are_opposites, is_abnormality, terms
 from nomina.spans import Proposal, propose
 from nomina.types import SCOPES, Candidate, Document, Mention, Prediction
@@ -75,27 +74,17 @@ class SpanModel:
         Raises:
             ArtifactError: the file is damaged, of another version or was fitted for another encoder.
         """
-        path = model.folder / MODEL
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        found = read_fitted(model, MODEL, "model of spans", VERSION)
+        if found is None:
             return None
-        except (OSError, ValueError) as error:
-            raise ArtifactError(f"{path} cannot be read ({error}): remove it, or fit it again") from error
-        if not isinstance(found, dict) or found.get("version") != VERSION:
-            raise ArtifactError(f"{path} is no model of spans of version {VERSION}: remove it, or fit it again")
-        if found.get("model") != model.fingerprint:
-            raise ArtifactError(f"{path} was fitted for another encoder: remove it, or fit it again")
         weights, threshold = found.get("weights", ()), found.get("threshold")
         if not (_are_weights(weights) and isinstance(threshold, float) and 0 < threshold < 1):
-            raise ArtifactError(f"{path} is damaged: remove it, or fit it again")
+            raise ArtifactError(f"{model.folder / MODEL} is damaged: remove it, or fit it again")
         return cls(tuple(weights), threshold)
 
     def write(self, model: Artifact) -> None:
         """Put it beside an exported encoder."""
-        with atomic(model.folder / MODEL) as temporary:
-            described = {"version": VERSION, "model": model.fingerprint, **asdict(self)}
-            temporary.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+        write_fitted(model, MODEL, VERSION, asdict(self))
 
 
 def _are_weights(values: Any) -> bool:  # noqa: ANN401

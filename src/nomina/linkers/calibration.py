@@ -7,7 +7,6 @@ encoder, in a file that its fingerprint does not cover: vectors stay when only p
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,8 +14,8 @@ from typing import Any
 
 from nomina.artifact import Artifact
 from nomina.errors import ArtifactError
-from nomina.files import atomic
 from nomina.linkers.base import Rule
+from nomina.linkers.fitted import read_fitted, write_fitted
 from nomina.types import Candidate, Prediction
 
 CALIBRATION = "calibration.json"
@@ -68,27 +67,17 @@ class Calibration:
         Raises:
             ArtifactError: the file is damaged, of another version or was fitted for another encoder.
         """
-        path = model.folder / CALIBRATION
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        found = read_fitted(model, CALIBRATION, "calibration", VERSION)
+        if found is None:
             return None
-        except (OSError, ValueError) as error:
-            raise ArtifactError(f"{path} cannot be read ({error}): remove it, or fit it again") from error
-        if not isinstance(found, dict) or found.get("version") != VERSION:
-            raise ArtifactError(f"{path} is no calibration of version {VERSION}: remove it, or fit it again")
-        if found.get("model") != model.fingerprint:
-            raise ArtifactError(f"{path} was fitted for another encoder: remove it, or fit it again")
         weights, rules = found.get("encoder", ()), found.get("rules")
         if not (_are_numbers(weights, len(FEATURES)) and isinstance(rules, dict) and _are_shares(rules)):
-            raise ArtifactError(f"{path} is damaged: remove it, or fit it again")
+            raise ArtifactError(f"{model.folder / CALIBRATION} is damaged: remove it, or fit it again")
         return cls(tuple(weights), rules)
 
     def write(self, model: Artifact) -> None:
         """Put it beside an exported encoder."""
-        with atomic(model.folder / CALIBRATION) as temporary:
-            described = {"version": VERSION, "model": model.fingerprint, **asdict(self)}
-            temporary.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+        write_fitted(model, CALIBRATION, VERSION, asdict(self))
 
 
 def features(candidates: Sequence[Candidate]) -> tuple[float, ...]:
