@@ -23,8 +23,10 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shlex
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -247,7 +249,7 @@ def main() -> None:
         speeds = {setting: measured(makers, setting, sample, given.rounds) for setting in RATIOS}
         whole = linked(makers, names[: given.most], mentions[: given.most], len(sample))
     report = {
-        "command": "python benchmarks/encoders.py MINILM",
+        "command": shlex.join(["python", "benchmarks/encoders.py", *sys.argv[1:]]),
         "commit": commit(),
         "machine": machine(),
         "versions": {name: metadata.version(name) for name in ("torch", "transformers", "onnxruntime", "tokenizers")},
