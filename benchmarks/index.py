@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from startup import ROOT, commit, machine, run
 
+from nomina import encoders
 from nomina.arrays import read
 from nomina.index.building import index_class
 from nomina.index.int8 import Int8Index
-from nomina.linkers.embedding import open_encoder
 
 RESULT = ROOT / "benchmarks/results/index.json"
 THREADS = 2
@@ -42,7 +42,7 @@ PART = 1 << 14
 
 def encode(source: Path, encoder: Path, target: Path) -> None:
     """Write the vectors of the second column of a packed file, float16."""
-    made = open_encoder(encoder)
+    made = encoders.load(encoder)
     with lzma.open(source, "rt", encoding="utf-8") as stream:
         listed = [line.rstrip("\n").split("\t")[1] for line in stream]
     vectors = np.lib.format.open_memmap(target, "w+", np.float16, (len(listed), made.dim))

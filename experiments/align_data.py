@@ -1,11 +1,10 @@
-"""What the encoders are trained on and chosen by: merged concepts with their names, noisy copies, two dev sets."""
+"""What the encoders are trained on and chosen by: merged concepts with their names, two dev sets, kinds of noise."""
 
 from __future__ import annotations
 
 import lzma
-import random
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import numpy as np
 from nomina.encoders.base import Encoder
 from nomina.text import normalise
 from nomina.training.examples import Ints, Pairs
-from nomina.training.noise import noisy
 
 NOISE = {
     "typo": 0.15,
@@ -126,12 +124,6 @@ def _links(names: dict[str, list[str]], xrefs: dict[str, list[str]], keys: dict[
             yield shared.setdefault(xref, identifier), identifier
     for identifier, texts in names.items():
         yield shared.setdefault("=" + keys[texts[0]], identifier), identifier
-
-
-def noisy_copies(texts: Sequence[str], copies: int, seed: int) -> list[str]:
-    """The list of texts ``copies`` times over, each text made noisy."""
-    rng = random.Random(seed)
-    return [noisy(text, rng, NOISE) for _ in range(copies) for text in texts]
 
 
 def pairs_and_weights(names: Names, repeat: int, seed: int) -> tuple[Pairs, Ints]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from align_data import DevSets, Names, noisy_copies, pairs_and_weights, read
+from align_data import NOISE, DevSets, Names, pairs_and_weights, read
 
 from nomina.encoders.base import TrainableEncoder
 from nomina.encoders.bert import BertEncoder, device_of
@@ -28,6 +28,7 @@ from nomina.training.align import AlignOptions, SelfAlignment, near_concepts
 from nomina.training.examples import TokenTable
 from nomina.training.loop import FitOptions, fit
 from nomina.training.metric import MetricLoss, info_nce, multi_similarity, nca
+from nomina.training.names import noisy_copies
 
 LOSSES = ("ms", "infonce", "nca")
 NEIGHBOURS = 16
@@ -101,7 +102,7 @@ def prepare(arguments: argparse.Namespace, encoder: TrainableEncoder) -> tuple[N
 
 def all_texts(arguments: argparse.Namespace, names: Names) -> list[str]:
     """The names, and behind them their noisy copies."""
-    return names.texts + noisy_copies(names.texts, arguments.copies, arguments.seed)
+    return names.texts + noisy_copies(names.texts, arguments.copies, arguments.seed, NOISE)
 
 
 def loss_of(arguments: argparse.Namespace) -> MetricLoss:

@@ -8,6 +8,7 @@ pytest.importorskip("transformers")
 
 from encoder_cases import save_bert, tokenizer  # noqa: E402
 
+from nomina import encoders  # noqa: E402
 from nomina.encoders import compress  # noqa: E402
 from nomina.encoders.bert import BertEncoder  # noqa: E402
 from nomina.encoders.compress import import_onnx, quantised  # noqa: E402
@@ -16,7 +17,7 @@ from nomina.encoders.onnx import MODEL, OnnxEncoder  # noqa: E402
 from nomina.encoders.rescnn import ResCnn, ResCnnEncoder  # noqa: E402
 from nomina.encoders.unrolled import UnrolledResCnn  # noqa: E402
 from nomina.errors import ArtifactError, MissingExtra, UsageError  # noqa: E402
-from nomina.linkers.embedding import fingerprint, open_encoder  # noqa: E402
+from nomina.linkers.embedding import fingerprint  # noqa: E402
 
 TEXTS = ["heart attack", "", "short stature of the heart and breast cancer", "5 fu", "unheard word", "Seizure", "of"]
 VOCABULARY = 400
@@ -160,9 +161,9 @@ def test_what_cannot_be_exported_is_one_line(tmp_path, monkeypatch):
 def test_a_trainable_encoder_can_link_too(tmp_path):
     encoder = rescnn("max")
     encoder.save(tmp_path / "saved")
-    again = open_encoder(tmp_path / "saved")
+    again = encoders.load(tmp_path / "saved")
     assert type(again) is ResCnnEncoder
-    assert fingerprint(again) == fingerprint(open_encoder(tmp_path / "saved"))
+    assert fingerprint(again) == fingerprint(encoders.load(tmp_path / "saved"))
     with torch.no_grad():
         again.module.projection.bias[0] += 1
     assert fingerprint(again) != fingerprint(encoder)

@@ -147,10 +147,6 @@ class EmbeddingLinker(Linker):
         return linker
 
 
-open_encoder = encoders.load
-"""The encoder in a folder, under the name that other modules know it by here."""
-
-
 def fingerprint(encoder: Encoder) -> str:
     """A hash of what an encoder's vectors depend on.
 
