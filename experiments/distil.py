@@ -77,7 +77,9 @@ class Task(NamedTuple):
     names: Names
     texts: list[str]
     tables: dict[bool, TokenTable]
-    """By whether a text has special tokens; on the CPU."""
+    """Of the students, by whether a text has special tokens; on the CPU."""
+    taught: list[TokenTable]
+    """Of each teacher; one for all whose tokenizers are the same."""
     dev: DevSets
 
 
@@ -110,7 +112,14 @@ def options() -> argparse.ArgumentParser:
             action.required = False
     parser.set_defaults(batch=1024, noise=0.5, copies=2)
     parser.add_argument("--teachers", type=Path, nargs="+", required=True, help="folders of saved BERT-type encoders")
-    parser.add_argument("--shares", type=float, nargs="+", default=[1.0], help="of each teacher")
+    parser.add_argument(
+        "--shares",
+        type=float,
+        nargs="+",
+        action="append",
+        required=True,
+        help="of each teacher; given several times, those that are best on the development sets are taken",
+    )
     parser.add_argument("--only", nargs="+", choices=list(VARIANTS), default=["attention"])
     parser.add_argument("--work", type=Path, default=Path("/tmp/nomina-distil"))
     return parser
@@ -120,11 +129,15 @@ def prepare(arguments: argparse.Namespace) -> Task:
     """Names, noisy copies and their tokens, on the CPU: children of a fork cannot use a GPU that this process does."""
     names = read(arguments.data, merge=not arguments.no_merge, limit=arguments.limit)
     texts = all_texts(arguments, names)
-    whole = BertEncoder(arguments.teachers[0], arguments.pooling, arguments.length)
+    teachers = [BertEncoder(folder, arguments.pooling, arguments.length) for folder in arguments.teachers]
+    made = {teacher.tokenizer.to_str(): teacher for teacher in reversed(teachers)}
+    tables_of = {tokenizer: TokenTable.of(teacher, texts) for tokenizer, teacher in made.items()}
+    taught, whole = [tables_of[teacher.tokenizer.to_str()] for teacher in teachers], teachers[0]
     bare = ResCnnEncoder(whole.word_embeddings, whole.tokenizer, "max", arguments.length)
-    kinds = {VARIANTS[name].student == "bert" for name in arguments.only} | {True}
-    tables = {special: TokenTable.of(whole if special else bare, texts) for special in kinds}
-    return Task(arguments, names, texts, tables, DevSets(arguments.data, arguments.limit))
+    tables = {True: taught[0]}
+    if any(VARIANTS[name].student != "bert" for name in arguments.only):
+        tables[False] = TokenTable.of(bare, texts)
+    return Task(arguments, names, texts, tables, taught, DevSets(arguments.data, arguments.limit))
 
 
 def forked(work: Any, *arguments: Any) -> Any:  # noqa: ANN401
@@ -148,6 +161,7 @@ class Teacher(Encoder):
     def __init__(self, encoders: Sequence[TrainableEncoder], shares: Sequence[float]) -> None:
         self.encoders, self.shares = encoders, shares
         self.projection: torch.Tensor | None = None
+        self._kept: dict[tuple[str, ...], list[torch.Tensor]] = {}
         self.dim = sum(encoder.dim for encoder in encoders)
 
     def joined(self, parts: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -159,8 +173,11 @@ class Teacher(Encoder):
 
     def encode(self, texts: Sequence[str], batch_size: int = 256) -> np.ndarray:
         """See ``Encoder``."""
-        parts = [torch.from_numpy(encoder.encode(texts, batch_size)) for encoder in self.encoders]
-        return self.joined([part.to(self.encoders[0].device) for part in parts]).cpu().numpy()
+        if (key := tuple(texts)) not in self._kept:
+            self._kept[key] = [
+                torch.from_numpy(encoder.encode(texts, batch_size)).to(encoder.device) for encoder in self.encoders
+            ]
+        return self.joined(self._kept[key]).cpu().numpy()
 
 
 def teach_targets(task: Task, path: Path) -> None:
@@ -170,11 +187,18 @@ def teach_targets(task: Task, path: Path) -> None:
     encoders = [BertEncoder(folder, arguments.pooling, arguments.length) for folder in arguments.teachers]
     for encoder in encoders:
         encoder.module.to(device)
-    teacher = Teacher(encoders, arguments.shares)
-    table = on(task.tables[True], device)
+    teacher, mixed = Teacher(encoders, arguments.shares[0]), {}
+    for shares in arguments.shares:
+        teacher.shares = shares
+        mixed[" ".join(map(str, shares))] = task.dev.accuracy(teacher)
+        say({"shares": shares, **mixed[" ".join(map(str, shares))]})
+    best = max(mixed, key=lambda shares: mixed[shares]["dev"])
+    teacher.shares = [float(share) for share in best.split()]
     rows = np.arange(len(task.texts))
-    parts = [table_vectors(encoder, table, rows) for encoder in encoders]
-    whole = task.dev.accuracy(teacher)
+    parts = [
+        table_vectors(encoder, on(table, device), rows) for encoder, table in zip(encoders, task.taught, strict=True)
+    ]
+    whole = mixed[best]
     directions = encoders[0].dim
     teacher.projection = principal(teacher.joined([part[::_SAMPLE] for part in parts]), directions)
     chunks = zip(*(part.split(1 << 16) for part in parts), strict=True)
@@ -183,6 +207,7 @@ def teach_targets(task: Task, path: Path) -> None:
     teacher.projection = teacher.projection[:, :256]
     figures["teacher, 256"] = task.dev.accuracy(teacher)
     say(figures)
+    figures["shares"] = mixed
     (path.parent / "teacher.json").write_text(json.dumps(figures) + "\n", encoding="utf-8")
 
 

@@ -114,6 +114,36 @@ def _published() -> Iterator[Run]:
     yield from (replace(bert, task=task, base="mini", loss="marginal", learns="train") for task in tasks)
 
 
+def _seeds() -> Iterator[Run]:
+    """More seeds and bases: AskAPatient, raw MiniLM and ResCNNs not aligned, chemicals, as-published winners."""
+    rescnn = Run("aap-0", "attention", 1e-3, 12, "marginal", batch=128, seed=1)
+    yield from (replace(rescnn, task=f"aap-{fold}", base=base) for base in ("attention", "max") for fold in range(10))
+    clean = replace(_BERT, **_NAMES, loss="marginal", epochs=8)
+    small = replace(_RESCNN, **_NAMES, loss="marginal", epochs=11)
+    yield from (replace(clean, task=task, seed=seed) for seed in (1, 2, 3) for task in _BIOSYN)
+    yield from (replace(small, task=task, base="max", seed=seed) for seed in (1, 2, 3) for task in _BIOSYN)
+    chemicals = {"task": "bc5cdr-c", "loss": "marginal", "seed": 1}
+    yield replace(_BERT, **chemicals, **_NAMES, epochs=4)
+    yield replace(_RESCNN, **chemicals, **_NAMES, epochs=5)
+    for base, task in product(("fresh-attention", "fresh-max"), _BIOSYN):
+        yield replace(small, task=task, base=base, lr=1e-3, seed=1)
+        yield replace(_RESCNN, task=task + PUBLISHED, base=base, loss="marginal", lr=1e-3, seed=1, traindev=True)
+    yield from (Run(f"aap-{fold}", "raw", 7e-5, 9, "marginal", batch=128, seed=1) for fold in range(10))
+    for seed, task in product((1, 2), _BIOSYN):
+        start = {"task": task + PUBLISHED, "loss": "biosyn", "seed": seed}
+        yield replace(_BERT, **start, epochs=8)
+        yield replace(_RESCNN, **start, epochs=10, traindev=True)
+        yield replace(_RESCNN, **start, base="max", epochs=10, traindev=True)
+
+
+def _mpnet() -> Iterator[Run]:
+    """A base five times as large, before and after self-alignment."""
+    for base, task in product(("mpnet-aligned", "mpnet"), _BIOSYN):
+        yield replace(_BERT, **_NAMES, task=task, base=base, loss="marginal", lr=3e-5, epochs=5, seed=1)
+    for base, task in product(("mpnet-aligned", "mpnet"), _BIOSYN):
+        yield Run(task + PUBLISHED, base, 3e-5, 3, "biosyn", batch=64, seed=1)
+
+
 PLANS: dict[str, list[Run]] = {
     "smoke": [
         Run("ncbi", "raw", 5e-5, 1, prefix=PREFIX, names=64, loss="marginal", negatives=4),
@@ -131,4 +161,6 @@ PLANS: dict[str, list[Run]] = {
     "grid": list(_grid()),
     "final": list(_final()),
     "published": list(_published()),
+    "seeds": list(_seeds()),
+    "mpnet": list(_mpnet()),
 }
