@@ -1,4 +1,7 @@
-"""Clinical sentences with their right answers: {mention|+} stands, {mention|-} is denied, f: it is a relative's."""
+"""Clinical sentences with their right answers: {mention|+} stands, {mention|-} is denied.
+
+f: it is a relative's; h: it is only thought of.
+"""
 
 import re
 import time
@@ -8,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nomina.context import Attributes, attributes, negation_triggers
-from nomina.context_tables import FAMILY, NEGATION
+from nomina.context_tables import FAMILY, HYPOTHETICAL, NEGATION
 
-MARKED = re.compile(r"\{([^{}|]+)\|(f?[+-])\}")
+MARKED = re.compile(r"\{([^{}|]+)\|(f?h?[+-])\}")
 
 SENTENCES = [
     # plain
@@ -58,8 +61,8 @@ SENTENCES = [
     "There was no increase in {tremor|+}.",
     "There was no significant change in {ataxia|+}.",
     "He had not only {ataxia|+} but also {dystonia|+}.",
-    "We cannot exclude {epilepsy|+}.",
-    "{Meningitis|+} could not be excluded.",
+    "We cannot exclude {epilepsy|h+}.",
+    "{Meningitis|h+} could not be excluded.",
     "{Epilepsy|+} was not ruled out.",
     "{Epilepsy|+} has not been ruled out.",
     "He walks without difficulty, mild {hypotonia|+}.",
@@ -67,7 +70,7 @@ SENTENCES = [
     "{Scoliosis|+} is not uncommon.",
     "Whether or not {fever|+} was present is unknown.",
     "No further {seizures|+} after treatment.",
-    "Rule out {epilepsy|+}.",
+    "Rule out {epilepsy|h+}.",
     # where the reach ends
     "No {fever|-} but {cough|+}.",
     "No {fever|-}; {cough|+} for two days.",
@@ -255,6 +258,34 @@ SENTENCES = [
     "It is not unlikely to be {meningitis|+}.",
     "{Seizures|+} (no {fever|-}), {ataxia|+}.",
     "{Catechin|+} (-)-epicatechin",
+    # only thought of
+    "She is at increased risk of {heart problems|h+}.",
+    "He has a high risk for developing {stroke|h+} or {dementia|h+}.",
+    "The drug may cause {liver problems|h+} and {nausea|h+}.",
+    "This could eventually lead to {renal failure|h+}.",
+    "An EEG was done to rule out {epilepsy|h+}.",
+    "MRI to exclude {hydrocephalus|h+}.",
+    "CT r/o {stroke|h+}.",
+    "She had {ataxia|+} and was screened for {hearing loss|h+}.",
+    "Annual screening for {scoliosis|h+} is advised.",
+    "She was told to watch for {seizures|h+}.",
+    "{Epilepsy|h+} must be ruled out.",
+    "{Meningitis|h+} should be excluded.",
+    "{Seizures|h+} may occur.",
+    "{Seizure|h+} prophylaxis was started.",
+    "{Stroke|h+} risk is raised by {hypertension|+}.",
+    "Aspirin to prevent {stroke|h+}, but {headache|+} persisted.",
+    "If {fever|h+} or {vomiting|h+} develops, return at once; {cough|+} is mild.",
+    "If {fever|h+} develops, {pain|+} is treated.",
+    "Even if {fever|+} is mild.",
+    "Medication if needed for {pain|+}.",
+    "At risk of {stroke|h+} due to {atrial fibrillation|+}.",
+    "There is no risk of {blindness|h-}.",
+    "Her mother is at risk of {stroke|fh+}.",
+    "Screening for {diabetes|h+} revealed {hyperglycemia|+}.",
+    "He is at risk of {falls|h+} and has {ataxia|+}.",
+    "Prevalence may be high; {ataxia|+} was seen.",
+    "There was no evidence of {heart problems|-}.",
 ]
 
 
@@ -266,7 +297,8 @@ def parse(marked: str) -> tuple[str, list[tuple[int, int]], list[Attributes]]:
         text += match.group(1)
         at = match.end()
         sign = match.group(2)
-        expected.append(Attributes(sign.endswith("-"), "family" if sign.startswith("f") else "patient"))
+        experiencer = "family" if sign.startswith("f") else "patient"
+        expected.append(Attributes(sign.endswith("-"), experiencer, "h" in sign))
     return text + marked[at:], spans, expected
 
 
@@ -332,7 +364,7 @@ def test_every_mention_gets_an_answer(text, data):
     assert len(attributes(text, spans)) == len(spans)
 
 
-@pytest.mark.parametrize("table", [NEGATION, FAMILY])
+@pytest.mark.parametrize("table", [NEGATION, FAMILY, HYPOTHETICAL])
 def test_table_phrases_are_cut_as_texts_are(table):
     for kind, rows in table.items():
         assert kind in {"forward", "person", "near", "backward", "both", "adjacent", "nothing", "stop", "stop_backward"}

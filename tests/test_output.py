@@ -15,7 +15,7 @@ from nomina.types import Candidate, Mention, Prediction
 SEIZURE = Candidate("HP:0001250", "Seizure", "Seizures", 0.9499999880790710, 1, "inflection", 3694)
 EPILEPSY = Candidate("X:1", "Falling\tsickness", "fits", 0.5, 2, "tfidf", 7)
 PREDICTIONS = [
-    Prediction("a.txt", Mention(((0, 8),), "seizures"), (SEIZURE, EPILEPSY), negated=True),
+    Prediction("a.txt", Mention(((0, 8),), "seizures"), (SEIZURE, EPILEPSY), negated=True, hypothetical=True),
     Prediction(
         "a.txt",
         Mention(((10, 16), (29, 35)), "breast\n cancer", "Disease", (("D1", "D2"), ("D3",))),
@@ -31,25 +31,25 @@ JSONL = (
     ' "candidates": [{"entity_id": "HP:0001250", "preferred": "Seizure", "name": "Seizures", "score": 0.95, "rank": 1,'
     ' "rule": "inflection", "row": 3694}, {"entity_id": "X:1", "preferred": "Falling\\tsickness", "name": "fits",'
     ' "score": 0.5, "rank": 2, "rule": "tfidf", "row": 7}], "ambiguous": false, "abstained": false,'
-    ' "probability": null, "negated": true, "experiencer": "patient"}\n'
+    ' "probability": null, "negated": true, "experiencer": "patient", "hypothetical": true}\n'
     '{"document_id": "a.txt", "mention": {"spans": [[10, 16], [29, 35]], "text": "breast\\n cancer", "type": "Disease",'
     ' "gold": [["D1", "D2"], ["D3"]]}, "candidates": [], "ambiguous": false, "abstained": true, "probability": null,'
-    ' "negated": false, "experiencer": "family"}\n'
+    ' "negated": false, "experiencer": "family", "hypothetical": false}\n'
     '{"document_id": "γ", "mention": {"spans": [[0, 1]], "text": "γ", "type": null, "gold": []}, "candidates":'
     ' [{"entity_id": "HP:0001250", "preferred": "Seizure", "name": "Seizures", "score": 0.95, "rank": 1, "rule":'
     ' "inflection", "row": 3694}], "ambiguous": true, "abstained": false, "probability": 0.123457, "negated": false,'
-    ' "experiencer": "patient"}\n'
+    ' "experiencer": "patient", "hypothetical": false}\n'
 )
 
 COLUMNS = (
     "document_id start end spans mention rank entity_id preferred name rule score"
-    " ambiguous abstained negated experiencer"
+    " ambiguous abstained negated experiencer hypothetical"
 )
 ROWS = """\
-a.txt 0 8 0-8 seizures 1 HP:0001250 Seizure Seizures inflection 0.950000 false false true patient
-a.txt 0 8 0-8 seizures 2 X:1 Falling~sickness fits tfidf 0.500000 false false true patient
-a.txt 10 35 10-16;29-35 breast~cancer       false true false family
-γ 0 1 0-1 γ 1 HP:0001250 Seizure Seizures inflection 0.950000 true false false patient
+a.txt 0 8 0-8 seizures 1 HP:0001250 Seizure Seizures inflection 0.950000 false false true patient true
+a.txt 0 8 0-8 seizures 2 X:1 Falling~sickness fits tfidf 0.500000 false false true patient true
+a.txt 10 35 10-16;29-35 breast~cancer       false true false family false
+γ 0 1 0-1 γ 1 HP:0001250 Seizure Seizures inflection 0.950000 true false false patient false
 """
 TSV = f"{COLUMNS}\n{ROWS}".replace(" ", "\t").replace("~", " ")
 

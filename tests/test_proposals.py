@@ -160,6 +160,15 @@ def test_a_pipeline_gives_mentions_and_phrases_in_order_and_context(kb: Knowledg
     assert shown == expected
 
 
+def test_phrases_and_mentions_are_only_thought_of_alike(kb: KnowledgeBase) -> None:
+    spans = span_linker(kb)
+    pipeline = Pipeline(spans.linker, Detector(spans.linker.dictionary.lexicon), spans=spans)
+    text = "Risk of auditory signs and lung cyst. CT to rule out cutaneous signs. It may cause thin cortex. Auditory signs."
+    shown = [(p.mention.text, p.hypothetical) for p in pipeline.link_text(text)]
+    feared = [("auditory signs", True), ("lung cyst", True), ("cutaneous signs", True), ("thin cortex", True)]
+    assert shown == [*feared, ("Auditory signs", False)]
+
+
 def test_a_model_is_written_beside_its_encoder_and_read(tmp_path: Path) -> None:
     artifact = Artifact.open(shutil.copytree(ENCODER, tmp_path / "model"), KIND)
     assert SpanModel.read(artifact) is None

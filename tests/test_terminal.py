@@ -31,7 +31,7 @@ def test_one_document():
     assert table(
         found("seizures", SEIZURE, start=10, negated=True),
         Prediction("a.txt", Mention(((20, 26), (30, 36)), "breast\ncancer"), (LONG, SEIZURE), ambiguous=True),
-        found("x", abstained=True, experiencer="family"),
+        found("x", abstained=True, experiencer="family", hypothetical=True),
         untitled="a.txt",
     ) == (
         "mention        offsets      id          name                                   matched name      rule"
@@ -43,7 +43,7 @@ def test_one_document():
         "                            HP:0001250  Seizure                                Seizures          inflection"
         "  0.950\n"
         "x              0-1                                                                                         "
-        "         abstained, family\n"
+        "         abstained, family, hypothetical\n"
     )
 
 

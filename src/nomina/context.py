@@ -1,4 +1,4 @@
-"""Whether a mention is denied, and whose it is: the attributes of ConText, from tables of phrases and one small engine.
+"""Whether a mention is denied, only thought of, and whose it is: ConText's attributes, from tables and a small engine.
 
 After Chapman et al. (2007), "ConText: an algorithm for identifying contextual features from clinical text", and Harkema
 et al. (2009). A trigger phrase reaches over the mentions that follow it (``forward``; ``near``: in the same list item;
@@ -21,6 +21,7 @@ from nomina.context_tables import (
     AUXILIARIES,
     CONTRACTIONS,
     FAMILY,
+    HYPOTHETICAL,
     IN_PASSING,
     NEGATION,
     PATIENTS,
@@ -56,6 +57,7 @@ class Attributes(NamedTuple):
 
     negated: bool = False
     experiencer: Experiencer = "patient"
+    hypothetical: bool = False
 
 
 class _Tokens(NamedTuple):
@@ -88,15 +90,17 @@ class _Table(NamedTuple):
 
 
 def attributes(text: str, spans: Sequence[Span]) -> list[Attributes]:
-    """Negation and experiencer of each mention, in the order of the spans.
+    """Negation, experiencer and whether it is only thought of, of each mention, in the order of the spans.
 
     Args:
         text: The text the offsets refer to.
         spans: (start, end) of mentions, the envelope where a mention has several parts. A trigger that overlaps any
             of them is part of a name ("Absent speech") and counts for none.
 
-    >>> attributes("No seizures. Her brother has ataxia.", [(3, 11), (29, 35)])
-    [Attributes(negated=True, experiencer='patient'), Attributes(negated=False, experiencer='family')]
+    >>> [tuple(found) for found in attributes("No seizures. Her brother has ataxia.", [(3, 11), (29, 35)])]
+    [(True, 'patient', False), (False, 'family', False)]
+    >>> attributes("At risk of stroke.", [(11, 17)])
+    [Attributes(negated=False, experiencer='patient', hypothetical=True)]
     """
     lowered = _lowered(text)
     words = _WORD.findall(lowered) if spans else []
@@ -105,7 +109,11 @@ def attributes(text: str, spans: Sequence[Span]) -> list[Attributes]:
     relatives = _reached_in(text, lowered, words, spans, _family())
     if not _family().signals.isdisjoint(words):
         relatives.update(_in_family_section(text, spans))
-    return [Attributes(span in denied, "family" if span in relatives else "patient") for span in map(tuple, spans)]
+    feared = _reached_in(text, lowered, words, spans, _hypothetical())
+    return [
+        Attributes(span in denied, "family" if span in relatives else "patient", span in feared)
+        for span in map(tuple, spans)
+    ]
 
 
 def _minus(text: str, start: int, end: int) -> bool:
@@ -330,6 +338,11 @@ def _negation() -> _Table:
 @cache
 def _family() -> _Table:
     return _table(FAMILY)._replace(passing=re.compile(IN_PASSING))
+
+
+@cache
+def _hypothetical() -> _Table:
+    return _table(HYPOTHETICAL)
 
 
 def _table(phrases: dict[str, tuple[str, ...]]) -> _Table:

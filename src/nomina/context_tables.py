@@ -74,6 +74,8 @@ NEGATION: dict[str, tuple[str, ...]] = {
         "not known|clear|certain whether|if",
         "not be|been|yet? yet|definitely|definitively|entirely|completely|formally|be? exclude|excluded|eliminated",
         "not be|been|yet? yet|definitely|definitively|entirely|completely|formally|be? rule|ruled out",
+        "to|should|must|may|might be excluded",
+        "to|should|must|may|might be ruled out",
         "is|are|was|were excluded from|if|because|when",
         "whether|if|or? or not",
         "without any|much|great|further? difficulty|difficulties|delay|incident|problems|trouble|issue|issues",
@@ -107,6 +109,52 @@ NEGATION: dict[str, tuple[str, ...]] = {
     "stop_backward": ("is|was|are|were|have", ":|-|–|( yes|present|positive"),
 }
 """Phrases that deny, that look as if they did, and that end the reach of those that do."""
+
+_MAY = "can|may|might|could also|even|sometimes|rarely|potentially|then|eventually?"
+_SEEK = "screen|screens|screened|screening|monitor|monitored|monitoring|watch|check|checked|looking|look|surveillance"
+
+HYPOTHETICAL: dict[str, tuple[str, ...]] = {
+    "forward": (
+        "risk|risks|chance|chances|danger|likelihood|probability of|for having|developing|experiencing|suffering?",
+        "risk factor|factors for|of",
+        "predispose|predisposes|predisposed|predisposing|predisposition|susceptible|susceptibility to",
+        f"{_MAY} cause|trigger|provoke|precipitate|induce|develop|experience",
+        f"{_MAY} lead|progress|predispose to",
+        f"{_MAY} result|end in",
+        "rule|ruling out",
+        "exclude",
+        "r / o",
+        f"{_SEEK} him|her|them|you|out? for",
+        "prevent|preventing",
+        "prevention|prophylaxis|prophylactic|vaccinated|immunised|immunized|vaccination of|against|for",
+        "in case|event of",
+        "should he|she|they|you|there develop|experience|notice|be",
+    ),
+    "near": ("if",),
+    "backward": (
+        "be ruled|excluded out?",
+        f"{_MAY} occur|develop|ensue|arise|follow",
+        "is|are|remains a|the? known|possible|potential? risk|possibility",
+    ),
+    "adjacent": ("risk|risks|screen|screening|surveillance|prophylaxis|prevention",),
+    "nothing": (
+        "if any|not|possible|needed|necessary|required|indicated|so|applicable|only",
+        "as|even|what|but|only if",
+        "can|could be excluded",
+    ),
+    "stop": (
+        "but|however|although|though|except|whereas|while|whilst|despite|because|since|until|;",
+        "which|who|whose|whom|after|before|following|when",
+        "due|secondary|owing|prior to",
+        "shows|showed|revealed|demonstrated|exhibited|presents|presented|presenting",
+        "reports|reported|complains|complained|complaining|endorses|endorsed|admits|admitted",
+        f"{_PEOPLE} with",
+        ",? and|, he|she|they|we|his|her|their|there|it|this|is|was|were|has|had|then|also|now",
+        f", the|our|a {_PEOPLE}|boy|girl|proband",
+    ),
+    "stop_backward": ("has|had|have|with|showed|shows|revealed|developed|:",),
+}
+"""Phrases by which a finding is feared, looked for, warned of or to be prevented, and not said to be there."""
 
 _ELDERS = "mother|father|mom|dad|mum|parent|parents|grandmother|grandfather|grandparents|aunt|uncle|wife|husband"
 _RELATIVES = (

@@ -16,7 +16,7 @@ from nomina.types import Candidate, Mention, Prediction
 _DECIMALS = 6
 _COLUMNS = (
     "document_id", "start", "end", "spans", "mention", "rank", "entity_id", "preferred", "name", "rule", "score",
-    "ambiguous", "abstained", "negated", "experiencer",
+    "ambiguous", "abstained", "negated", "experiencer", "hypothetical",
 )  # fmt: skip
 
 
@@ -41,6 +41,7 @@ def as_record(prediction: Prediction) -> dict[str, Any]:
         "probability": probability if probability is None else round(probability, _DECIMALS),
         "negated": prediction.negated,
         "experiencer": prediction.experiencer,
+        "hypothetical": prediction.hypothetical,
     }
 
 
@@ -97,10 +98,14 @@ def write_tsv(predictions: Iterable[Prediction], stream: TextIO) -> None:
         spans = ";".join(f"{start}-{end}" for start, end in mention.spans)
         first = (prediction.document_id, str(mention.start), str(mention.end), spans, mention.text)
         flags = (prediction.ambiguous, prediction.abstained, prediction.negated)
-        last = (*(str(flag).lower() for flag in flags), prediction.experiencer)
+        last = (*map(_flag, flags), prediction.experiencer, _flag(prediction.hypothetical))
         for candidate in prediction.candidates or (None,):
             fields = (*first, *_candidate_fields(candidate), *last)
             stream.write("\t".join(" ".join(field.split()) for field in fields) + "\n")
+
+
+def _flag(value: bool) -> str:
+    return str(value).lower()
 
 
 def _candidate_fields(candidate: Candidate | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import get_args
 
-from nomina.context import attributes
+from nomina.context import Attributes, attributes
 from nomina.detect import Detector, Overlaps, by_size
 from nomina.errors import UsageError
 from nomina.kb.sources import resolve_kb
@@ -43,7 +43,8 @@ class Pipeline:
         k: how many concepts a prediction offers at most, up to 1,000 (a tie at the end is given whole).
         threshold: the score under which it abstains; the linker's own default where None.
         within: which rows and concepts may be answered.
-        context: whether ``negated`` and ``experiencer`` are looked for; if not, they keep their defaults.
+        context: whether ``negated``, ``experiencer`` and ``hypothetical`` are looked for; if not, they keep their
+            defaults.
         level: whether candidates are concepts, or names with their owners (see ``Linker.link``).
         spans: what finds and links phrases that the detector has nothing for; None: nothing does.
     """
@@ -122,10 +123,8 @@ class Pipeline:
     def _in_context(self, text: str, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
         predictions = list(predictions)
         found = attributes(text, [(p.mention.start, p.mention.end) for p in predictions])
-        for (negated, experiencer), prediction in zip(found, predictions, strict=True):
-            if negated or experiencer != prediction.experiencer:
-                prediction = replace(prediction, negated=negated, experiencer=experiencer)
-            yield prediction
+        for said, prediction in zip(found, predictions, strict=True):
+            yield replace(prediction, **said._asdict()) if said != Attributes() else prediction
 
 
 def _check_options(k: int, threshold: float | None, level: Level) -> None:
@@ -195,7 +194,7 @@ def load(
         under: answer only with concepts under this id or these ids, themselves included.
         types: answer only with concepts of this type or these types.
         overlaps: which of overlapping mentions to find, ``longest`` or ``all`` (see ``Detector``).
-        context: whether to look for negation and experiencer.
+        context: whether to look for negation, experiencer and what is only thought of.
         level: ``concept``, or ``name`` to offer k names as the published systems do, each with all its concepts.
         progress: told how many names of the KB are encoded, of how many: once a KB and encoder, when a mention first
             needs it.

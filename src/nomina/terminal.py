@@ -82,6 +82,7 @@ def _remarks(prediction: Prediction) -> str:
         "ambiguous": prediction.ambiguous,
         "negated": prediction.negated,
         "family": prediction.experiencer == "family",
+        "hypothetical": prediction.hypothetical,
     }
     return ", ".join(remark for remark, holds in remarks.items() if holds)
 

@@ -227,6 +227,7 @@ class Prediction:
     probability: float | None = None
     negated: bool = False
     experiencer: Experiencer = "patient"
+    hypothetical: bool = False
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
