@@ -235,8 +235,13 @@ def _span_linker(linker: Linker, within: Subset | None, wanted: bool | None) -> 
 
 
 def _check_linker(linker: str | Path) -> None:
-    if not (linker in LINKERS or Path(linker).is_dir()):
-        raise UsageError(f"no linker {str(linker)!r}; there are: {', '.join(LINKERS)}, or the folder of an encoder")
+    if linker in LINKERS or Path(linker).is_dir():
+        return
+    if Path(linker).exists():
+        raise UsageError(f"{linker} is a file: name the folder of an encoder, or one of {', '.join(LINKERS)}")
+    if {"/", "\\"} & set(str(linker)) or str(linker).startswith(("~", ".")):
+        raise UsageError(f"no such folder: {linker}; name the folder of an encoder, or one of {', '.join(LINKERS)}")
+    raise UsageError(f"no linker {str(linker)!r}; there are: {', '.join(LINKERS)}, or the folder of an encoder")
 
 
 def _linker(linker: str | Path, kb: KnowledgeBase, progress: Callable[[int, int], None] | None) -> Linker:

@@ -112,6 +112,24 @@ def test_mistakes_are_one_line(encode, arguments, why):
     assert Path("names.txt").read_text(encoding="utf-8") == TEXT
 
 
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [
+        ("none", "no such folder: none; name the folder of an encoder"),
+        ("names.txt", "names.txt is a file: name the folder of an encoder"),
+        ("empty", "empty holds no encoder (neither manifest.json nor encoder.json): name a folder that "),
+    ],
+)
+def test_what_is_no_encoder_is_told_apart(folder, why, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("names.txt").write_text(TEXT, encoding="utf-8")
+    Path("empty").mkdir()
+    assert main(["encode", "names.txt", "-o", "vectors.npy", "--encoder", folder]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"nomina: {why}")
+    assert err.count("\n") == 1
+
+
 def test_without_a_folder_it_is_the_encoder_that_nomina_comes_with(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("nomina.encoders.shipped", lambda: ENCODER)
     (tmp_path / "names.txt").write_text(TEXT, encoding="utf-8")

@@ -97,10 +97,12 @@ def test_a_later_version_encodes_its_new_names_only(build, kb, encoded, tmp_path
     [
         (("--kind", "int4"), "no index 'int4'; there are: float32, float16, int8, faiss-flat"),
         (("--kb", "nowhere.kb"), "no KB at "),
-        (("--encoder", "nowhere"), "nowhere/encoder.json does not describe a saved encoder"),
+        (("--encoder", "nowhere"), "no such folder: nowhere; name the folder of an encoder"),
+        (("--encoder", "."), ". holds no encoder (neither manifest.json nor encoder.json): name a folder that"),
     ],
 )
-def test_mistakes_are_one_line(build, arguments, why):
+def test_mistakes_are_one_line(build, monkeypatch, tmp_path, arguments, why):
+    monkeypatch.chdir(tmp_path)
     code, out, err = build(*arguments)
     assert (code, out) == (2, "")
     assert err.startswith(f"nomina: {why}")

@@ -157,8 +157,9 @@ def test_the_model_links_without_torch(train, kb, tmp_path):
     [
         (["--set", "fit.batchsize=3"], "no recipe has a key 'fit.batchsize'; did you mean 'fit.batch_size'?"),
         (["--set", "fit.batch_size=512"], "an epoch has no batch"),
-        (["--base", "no/where/here"], "no/where/here is no encoder of Hugging Face"),
-        (["--teacher", "nowhere"], "nowhere/encoder.json does not describe a saved encoder"),
+        (["--base", "no/where/here"], "no such folder: no/where/here; name the folder of an encoder"),
+        (["--base", "nosuch/"], "no such folder: nosuch/; name the folder of an encoder"),
+        (["--teacher", "nowhere"], "no such folder: nowhere; name the folder of an encoder"),
         (["--set", "encoder.base="], "no encoder to start from"),
         (["--kb", "nothing"], "no KB file 'nothing'"),
         (["--corpus", "gone.pubtator"], "gone.pubtator"),

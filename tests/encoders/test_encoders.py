@@ -110,11 +110,15 @@ def test_the_length_one_convolution_of_zeros_is_no_leak():
 
 
 def test_a_folder_without_a_saved_encoder_is_one_line(tmp_path):
-    with pytest.raises(ArtifactError, match=r"encoder\.json does not describe a saved encoder"):
+    with pytest.raises(ArtifactError, match=r"holds no encoder \(neither manifest\.json nor encoder\.json\): name a"):
         encoders.load(tmp_path)
+    with pytest.raises(ArtifactError, match=r"^no such folder: .*gone; name the folder of an encoder$"):
+        encoders.load(tmp_path / "gone")
     (tmp_path / "encoder.json").write_text('{"kind": "lstm"}', encoding="utf-8")
     with pytest.raises(ArtifactError, match="no encoder is called 'lstm'"):
         encoders.load(tmp_path)
+    with pytest.raises(ArtifactError, match=r"encoder\.json is a file: name the folder of an encoder"):
+        encoders.load(tmp_path / "encoder.json")
     with pytest.raises(ArtifactError, match="no encoder of Hugging Face"):
         BertEncoder(tmp_path)
 

@@ -177,7 +177,7 @@ def test_load_takes_the_folder_of_an_encoder(kb, tmp_path):
     linker = nomina.load(str(ENCODER), kb).linker
     assert isinstance(linker, CascadeLinker)
     assert linker.embedding.encoder.folder == ENCODER
-    with pytest.raises(ArtifactError, match="does not describe a saved encoder"):
+    with pytest.raises(ArtifactError, match="holds no encoder"):
         nomina.load(tmp_path, kb)
     with pytest.raises(UsageError, match=r"no linker 'neural'; there are: cascade, .*, or the folder of an encoder$"):
         nomina.load("neural", kb)

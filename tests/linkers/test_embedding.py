@@ -240,7 +240,7 @@ def test_faiss_is_made_of_the_same_vectors(kb, kind):
 def test_it_says_what_it_lacks(kb):
     with pytest.raises(UsageError, match="no index 'annoy'"):
         EmbeddingLinker(kb, FOLDER, index="annoy")
-    with pytest.raises(ArtifactError, match="does not describe a saved encoder"):
+    with pytest.raises(ArtifactError, match="holds no encoder"):
         EmbeddingLinker(kb, kb.path.parent)
 
     class Bare(Counting):

@@ -98,10 +98,15 @@ def train(
     """See ``_HELP``."""
     wanted = _recipe(recipe, settings, {"encoder.base": base, "distil.teacher": teacher, "fit.seed": seed}, corpus)
     _check_extras()
+    from nomina import encoders
     from nomina.training import gather
     from nomina.training.output import check_place
 
     check_place(output)
+    if wanted.encoder.base:
+        encoders.check_base(wanted.encoder.base)
+    if wanted.distil.teacher:
+        encoders.check_folder(wanted.distil.teacher)
     _quiet()
     own = gather.join()
     say = _Say(gather.share()[0] == 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -22,6 +23,8 @@ ENCODERS = {
 DESCRIPTION = "encoder.json"
 """The file of a saved encoder's folder that says its kind and options."""
 
+_HUB_NAME = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)?")
+
 
 def encoder_class(kind: str) -> type[TrainableEncoder]:
     """The class of a kind of encoder.
@@ -39,7 +42,7 @@ def load(folder: str | Path) -> Encoder:
     """The encoder in a folder: an exported one, which needs no torch, or one that ``TrainableEncoder.save`` wrote.
 
     Raises:
-        ArtifactError: the folder holds neither, or a damaged one.
+        ArtifactError: there is no such folder, or it holds neither, or a damaged one.
         MissingExtra: it is a trainable one, and torch is not installed.
     """
     if is_exported(folder):
@@ -73,10 +76,13 @@ def load_trainable(folder: str | Path) -> TrainableEncoder:
     """The encoder that ``TrainableEncoder.save`` wrote to a folder, also where an exported form of it is in there.
 
     Raises:
-        ArtifactError: the folder holds none, or a damaged one.
+        ArtifactError: there is no such folder, or it holds none, or a damaged one.
         MissingExtra: torch is not installed.
     """
+    check_folder(folder)
     path = Path(folder) / DESCRIPTION
+    if not path.is_file():
+        raise ArtifactError(_nothing_in(Path(folder)))
     try:
         options = json.loads(path.read_text(encoding="utf-8"))
         kind, prefix = str(options.pop("kind")), str(options.pop("query_prefix", ""))
@@ -85,3 +91,38 @@ def load_trainable(folder: str | Path) -> TrainableEncoder:
     encoder = encoder_class(kind).load(folder, **options)
     encoder.query_prefix = prefix
     return encoder
+
+
+def check_folder(folder: str | Path) -> None:
+    """Whether there is a folder of that name.
+
+    Raises:
+        ArtifactError: there is none.
+    """
+    path = Path(folder)
+    if not path.exists():
+        raise ArtifactError(f"no such folder: {folder}; name the folder of an encoder")
+    if not path.is_dir():
+        raise ArtifactError(f"{folder} is a file: name the folder of an encoder")
+
+
+def check_base(base: str) -> None:
+    """Whether an encoder to start from may be there: a folder, or what can be a name of Hugging Face.
+
+    Raises:
+        ArtifactError: it is a path, and no folder is there.
+    """
+    if not _HUB_NAME.fullmatch(base) or Path(base).exists():
+        check_folder(base)
+
+
+def _nothing_in(folder: Path) -> str:
+    if (folder / "config.json").is_file():
+        return (
+            f"{folder} holds a model of Hugging Face, which cannot link as it is: make an encoder of it with"
+            " `nomina train --base`, or name the folder of one"
+        )
+    return (
+        f"{folder} holds no encoder (neither {MANIFEST} nor {DESCRIPTION}): name a folder that `nomina train` or"
+        " `export` wrote"
+    )

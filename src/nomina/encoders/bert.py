@@ -8,11 +8,15 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import torch
 from torch import Tensor, nn
 
+from nomina.encoders import check_base
 from nomina.encoders.base import TrainableEncoder, fitted
 from nomina.errors import ArtifactError, MissingExtra, UsageError
 from nomina.files import atomic
 
 Pooling = Literal["cls", "mean"]
+
+_PATIENCE = 5
+"""Seconds in which Hugging Face has to answer."""
 
 
 class _Pooled(nn.Module):
@@ -87,16 +91,57 @@ class BertEncoder(TrainableEncoder):
 
 
 def _load(path: str | Path) -> tuple[Any, Any]:
-    """Model and tokenizer of Hugging Face; anything that goes wrong in there is one clear line here."""
+    """Model and tokenizer of Hugging Face; anything that goes wrong in there is one clear line here.
+
+    What is in the cache of Hugging Face is opened without the network.
+    """
+    check_base(str(path))
+    wrong = (OSError, ValueError, KeyError, RuntimeError)
+    try:
+        try:
+            return _opened(str(path), local=True)
+        except wrong:
+            if Path(path).is_dir():
+                raise
+        _reach(str(path))
+        return _opened(str(path), local=False)
+    except wrong as error:
+        raise ArtifactError(
+            f"{path} is no encoder of Hugging Face ({_first_line(error)}): name a folder or a model"
+        ) from error
+
+
+def _opened(path: str, local: bool) -> tuple[Any, Any]:
     try:
         from transformers import AutoModel, AutoTokenizer
     except ImportError as error:
         raise MissingExtra("train", "a BERT-type encoder") from error
+    model = AutoModel.from_pretrained(path, local_files_only=local)
+    return model, AutoTokenizer.from_pretrained(path, use_fast=True, local_files_only=local)
+
+
+def _reach(name: str) -> None:
+    """Ask Hugging Face for a model once: where it cannot be reached, its own client tries for half a minute.
+
+    Raises:
+        ArtifactError: it cannot be reached, or is not to be.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
     try:
-        return AutoModel.from_pretrained(str(path)), AutoTokenizer.from_pretrained(str(path), use_fast=True)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        why = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ArtifactError(f"{path} is no encoder of Hugging Face ({why}): name a folder or a model") from error
+        HfApi().model_info(name, timeout=_PATIENCE)
+    except (HfHubHTTPError, ValueError):
+        return  # it answers; what is wrong with the name is said by who opens it
+    except Exception as error:  # of the HTTP client, which is another one from version to version
+        raise ArtifactError(
+            f"{name} is no folder and not in the cache of Hugging Face, which cannot be reached"
+            f" ({_first_line(error)}): name the folder of an encoder, or try again with a network"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def device_of(name: str) -> torch.device:
