@@ -185,6 +185,37 @@ def test_a_kb_without_synonyms_and_a_corpus_of_another_kb(train, make_kb, tmp_pa
     assert (code, err) == (2, "nomina: sapbert-corpus fine-tunes on a corpus: name one with --corpus\n")
 
 
+def test_a_development_corpus_of_another_kb(train, tmp_path):
+    path = corpus(tmp_path)
+    other = tmp_path / "other.pubtator"
+    other.write_text(path.read_text(encoding="utf-8").replace("T:", "X:"), encoding="utf-8")
+    code, output, err = train("sapbert", "--corpus", path, "--dev", other)
+    assert (code, output.exists()) == (2, False)
+    assert "nomina: the KB made has the gold of no mention of the development corpus: is it the corpus's own?" in err
+    other.write_text(path.read_text(encoding="utf-8").replace("T:3", "X:3"), encoding="utf-8")
+    code, _, err = train("sapbert", "--corpus", path, "--dev", other)
+    assert code == 0, err
+    assert "accuracy: the KB lacks gold of 1 of 4 development mentions, which count as wrong" in err
+
+
+def test_an_earlier_model_stays_until_the_new_one_is_whole(train, monkeypatch):
+    code, output, err = train("sapbert", "--seed", 1)
+    assert code == 0, err
+    before = {path.name: path.read_bytes() for path in output.iterdir()}
+
+    def fails(self, folder):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("nomina.encoders.base.TrainableEncoder.save", fails)
+        assert train("sapbert", "--seed", 2)[0] == 2
+    assert {path.name: path.read_bytes() for path in output.iterdir()} == before
+    code, _, err = train("sapbert", "--seed", 2)
+    assert code == 0, err
+    assert record(output)["recipe"]["fit"]["seed"] == 2
+    assert (output / "model.safetensors").read_bytes() != before["model.safetensors"]
+
+
 def test_what_is_no_model_is_not_replaced(train, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "diary.txt").write_text("dear", encoding="utf-8")

@@ -105,8 +105,10 @@ def prepare(recipe: Recipe, encoder: TrainableEncoder, task: Task, say: Say) -> 
     """The objective, and what accuracy is measured on; None where there is nothing to measure on.
 
     Raises:
-        RecipeError: there is nothing to learn from, or the recipe needs a corpus.
+        RecipeError: there is nothing to learn from or to measure on, or the recipe needs a corpus.
     """
+    if task.dev is not None:
+        _check_dev(task.dev, task.kb.manifest.name, say)
     if recipe.data.source == "names":
         return _names(recipe, encoder, task, say)
     return _corpus(recipe, encoder, task, say)
@@ -133,7 +135,7 @@ def _names(recipe: Recipe, encoder: TrainableEncoder, task: Task, say: Say) -> t
     else:
         objective = SelfAlignment(encoder, table, pairs, count, options, loss, first=first)
     if task.dev is not None:
-        return objective, _corpus_dev(encoder, task)
+        return objective, Dev(encoder, task.concepts.texts, task.concepts.owners(), task.dev)
     if not len(held.row):
         return objective, None
     names = train.chosen(np.isin(train.row, some_rows(train, held.concept, data.dictionary, seed)))
@@ -195,13 +197,20 @@ def _corpus(recipe: Recipe, encoder: TrainableEncoder, task: Task, say: Say) -> 
     times = np.minimum(np.round(np.sqrt(known.counts)).astype(np.int64), data.most_times)
     table = TokenTable.of(encoder, texts)
     objective = CorpusTuning(encoder, table, own.concept, known.gold, options, times)
-    return objective, None if task.dev is None else _corpus_dev(encoder, task)
+    if task.dev is None:
+        return objective, None
+    return objective, Dev(encoder, task.concepts.texts, task.concepts.owners(), task.dev)
 
 
-def _corpus_dev(encoder: TrainableEncoder, task: Task) -> Dev:
-    if not task.dev:
+def _check_dev(items: Sequence[Item], kb: str, say: Say) -> None:
+    """Whether a KB has the gold of a development corpus; where it lacks some of it, that is said."""
+    if not items:
         raise RecipeError("the development corpus has no mention with gold")
-    return Dev(encoder, task.concepts.texts, task.concepts.owners(), task.dev)
+    lacking = sum(not all(item.gold) for item in items)
+    if lacking == len(items):
+        raise RecipeError(f"the KB {kb} has the gold of no mention of the development corpus: is it the corpus's own?")
+    if lacking:
+        say(f"accuracy: the KB lacks gold of {lacking:,} of {len(items):,} development mentions, which count as wrong")
 
 
 def _targets(folder: str, student: TrainableEncoder, texts: Sequence[str], cache: Path, say: Say) -> Tensor:

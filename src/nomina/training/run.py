@@ -133,7 +133,13 @@ def train(
     if not result.stopped and recipe.fit.keep == "best":
         judge.take_best()
     versions = _versions(next(encoder.module.parameters()))
-    return Trained(encoder, result, judge.read("before"), judge.read("best"), options.steps, versions)
+    before, best = judge.read("before"), judge.read("best")
+    if best and best[MAIN] <= before.get(MAIN, -1.0):
+        say(
+            f"no weights were better than those before training: {MAIN} {before[MAIN]} there, then at most"
+            f" {best[MAIN]} (step {best['step']:,})"
+        )
+    return Trained(encoder, result, before, best, options.steps, versions)
 
 
 def layout(encoder: TrainableEncoder) -> str:
@@ -181,7 +187,7 @@ class _Judge:
                 report(figures)
 
     def __call__(self, step: int) -> dict[str, Any]:
-        """The figures of the weights as they are."""
+        """The figures of the weights as they are; they are the best ones only if better than all before."""
         if isinstance(self.objective, SelfAlignment):
             self.objective.renew()
         if not self.dev:

@@ -1,0 +1,107 @@
+"""A whole training: which weights are kept, and what is said of them and of what they are measured on."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("safetensors")
+
+from encoder_cases import WORDS, save_bert  # noqa: E402
+from training_cases import NAMES  # noqa: E402
+
+from nomina.errors import RecipeError  # noqa: E402
+from nomina.training.dev import Dev  # noqa: E402
+from nomina.training.mentions import Item  # noqa: E402
+from nomina.training.names import Concepts  # noqa: E402
+from nomina.training.prepare import Task  # noqa: E402
+from nomina.training.recipe import recipe_of  # noqa: E402
+from nomina.training.run import train  # noqa: E402
+
+HEART, SEIZURE, NOTHING = (
+    Item((text,), (frozenset(gold),)) for text, gold in (("heart", {0}), ("fit", {2}), ("x", ()))
+)
+NEVER = "no weights were better than those before training"
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("base"), len(WORDS) + 4, 32)
+
+
+@pytest.fixture
+def trained(base, make_kb, tmp_path, monkeypatch):
+    """Train 8 steps, measuring before them and behind each second one: the outcome, the weights measured, lines."""
+
+    def run(figures, keep="best", dev=(HEART,)):
+        measured, said, left = [], [], iter(figures)
+
+        def accuracy(self):
+            measured.append(self.module.bert.embeddings.word_embeddings.weight.detach().clone())
+            return {"acc@1": next(left)}
+
+        monkeypatch.setattr(Dev, "accuracy", accuracy)
+        fit = {"batch_size": 6, "steps": 8, "evaluate_every": 2, "lr": 0.01, "warmup": 0, "keep": keep}
+        recipe = recipe_of({"encoder": {"base": str(base)}, "fit": fit})
+        kb = make_kb(NAMES)
+        task = Task(kb, Concepts.of(kb), None, list(dev), tmp_path)
+        found = train(recipe, task, torch.device("cpu"), say=said.append)
+        kept = found.encoder.word_embeddings
+        (place,) = [i for i, weights in enumerate(measured) if torch.equal(weights, kept)]
+        return found, place, said
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("figures", "kept"),
+    [
+        ([10.0, 20.0, 30.0, 30.0, 25.0], 2),
+        ([10.0, 5.0, 11.0, 11.0, 11.0], 2),
+        ([0.0, 0.0, 0.0, 0.0, 12.5], 4),
+    ],
+)
+def test_the_best_weights_are_kept_of_equals_the_first(trained, figures, kept):
+    found, place, said = trained(figures)
+    assert (place, found.best) == (kept, {"step": 2 * kept, "acc@1": figures[kept]})
+    assert found.before == {"step": 0, "acc@1": figures[0]}
+    assert not [line for line in said if NEVER in line]
+
+
+@pytest.mark.parametrize(
+    ("figures", "kept", "line"),
+    [
+        ([0.0, 0.0, 0.0, 0.0, 0.0], 1, f"{NEVER}: acc@1 0.0 there, then at most 0.0 (step 2)"),
+        ([40.0, 20.0, 30.0, 25.0, 30.0], 2, f"{NEVER}: acc@1 40.0 there, then at most 30.0 (step 4)"),
+    ],
+)
+def test_weights_that_never_were_better_than_the_start_are_told(trained, figures, kept, line):
+    found, place, said = trained(figures)
+    assert (place, said[-1]) == (kept, line)
+    assert found.best["step"] == 2 * kept
+
+
+def test_the_last_weights_are_kept_where_they_are_wanted(trained):
+    _, place, said = trained([40.0, 20.0, 30.0, 25.0, 30.0], keep="last")
+    assert place == 4
+    assert NEVER in said[-1]
+
+
+def test_development_mentions_whose_gold_the_kb_lacks_are_counted(trained):
+    _, _, said = trained([0.0, 1.0, 2.0, 3.0, 4.0], dev=[HEART, NOTHING, SEIZURE, NOTHING])
+    assert "accuracy: the KB lacks gold of 2 of 4 development mentions, which count as wrong" in said
+
+
+@pytest.mark.parametrize(
+    ("dev", "why"),
+    [
+        (
+            [NOTHING, NOTHING],
+            "the KB made has the gold of no mention of the development corpus: is it the corpus's own?",
+        ),
+        ([], "the development corpus has no mention with gold"),
+    ],
+)
+def test_a_development_corpus_of_another_kb_is_refused(trained, dev, why):
+    with pytest.raises(RecipeError) as caught:
+        trained([], dev=dev)
+    assert str(caught.value) == why
