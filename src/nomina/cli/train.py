@@ -41,8 +41,8 @@ RECIPE is one of these, or a TOML file of the same form:
   rescnn    a small, fast ResCNN over its word pieces; so with --corpus
 
 Without a corpus names of one concept are drawn together: any KB with synonyms will do. The folder that comes out is
-for `nomina link --linker` and for --base. Progress goes to stderr. A training that was stopped or killed goes on where
-it stood when the same command is given again.
+for `nomina link --linker` and for --base; an earlier model in its place is replaced once the new one is whole. Progress
+goes to stderr. A training that was stopped or killed goes on where it stood when the same command is given again.
 """
 
 _EXAMPLES = """\b
