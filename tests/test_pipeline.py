@@ -75,6 +75,21 @@ def test_bare_mentions_give_one_prediction_each_in_order(linker: Pipeline) -> No
     assert not any(p.negated for p in predictions)
 
 
+@pytest.mark.parametrize("name", list(LINKERS))
+def test_half_a_surrogate_pair_is_a_character_that_nothing_is_called(name: str, kb: KnowledgeBase) -> None:
+    linker = load_linker(name, kb)
+    nothing, inner, edge = linker.link_mentions(["\ud800", "short\udc00stature", "\ud83d seizure"])
+    assert (nothing.candidates, nothing.abstained, nothing.mention) == ((), True, Mention(((0, 1),), "\ud800"))
+    assert inner.mention == Mention(((0, 13),), "short\udc00stature")
+    assert edge.mention == Mention(((2, 9),), "seizure")
+    assert [p.candidates[0].entity_id for p in (inner, edge)] == ["A:3", "A:2"]
+    text = "\ud800 seizure\udfff"
+    (found,) = linker.link_text(text)
+    assert (found.mention, found.candidates[0].entity_id) == (Mention(((2, 9),), "seizure"), "A:2")
+    given = Document("d", text, (Mention(((0, len(text)),), text),))
+    assert [p.mention for p in linker.link([given])] == [Mention(((0, 10),), text)]
+
+
 def test_given_mentions_are_linked_and_others_are_not_looked_for(linker: Pipeline) -> None:
     text = "ataxia, fits and seizures"
     given = Document("a", text, (Mention(((8, 12),), "fits"), Mention(((17, 25),), "seizures", "symptom")))

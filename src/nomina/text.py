@@ -29,7 +29,7 @@ GREEK = {
 """Greek letters as spelt out in look-up keys."""
 
 _LOOKALIKES = str.maketrans({"ɑ": "α", "ꞵ": "β", "ɣ": "γ", "ẟ": "δ", "ɛ": "ε", "ꭓ": "χ"})
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_INVISIBLE = dict.fromkeys([*map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"), *range(0xD800, 0xE000)])
 _TOKEN = re.compile(r"[^\W_]+(?:[\u0300-\u036f\u00ad\u200b-\u200d\u2060\ufeff]+[^\W_]*)*")
 _FRACTION = re.compile("[¼-¾⅐-⅞]")
 _GREEK_RUN = re.compile(r"[α-ω]+")
@@ -47,7 +47,10 @@ class Token(NamedTuple):
 
 
 def compose(raw: str) -> str:
-    """Unicode NFKC and case folding; invisible characters removed, fractions apart from the number before them."""
+    """Unicode NFKC and case folding; fractions apart from the number before them.
+
+    Invisible characters are removed, and halves of surrogate pairs, which no name of a KB can hold.
+    """
     return unicodedata.normalize("NFKC", _FRACTION.sub(r" \g<0>", raw.translate(_INVISIBLE))).casefold()
 
 

@@ -123,6 +123,17 @@ def test_a_folder_without_a_saved_encoder_is_one_line(tmp_path):
         BertEncoder(tmp_path)
 
 
+def test_a_model_of_hugging_face_is_told_apart_from_an_encoder(bert_folder):
+    with pytest.raises(ArtifactError, match=r"holds a model of Hugging Face, .* `nomina train --base`"):
+        encoders.load(bert_folder)
+
+
+def test_half_a_surrogate_pair_is_encoded_as_the_replacement_character(bert_folder):
+    encoder = BertEncoder(bert_folder)
+    halves, whole = (encoder.encode([f"heart {c} attack", f"{c}"]) for c in ("\udc00", "\ufffd"))
+    assert (halves == whole).all()
+
+
 def test_an_unknown_pooling_is_refused(bert_folder):
     with pytest.raises(UsageError, match="'median' is not one of cls, mean"):
         BertEncoder(bert_folder, "median")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _CHUNK = 1 << 16
 """Texts that are tokenised and sorted by length together: bounds the memory of a large ``encode``."""
@@ -81,8 +84,8 @@ class TrainableEncoder(Encoder):
 
     def tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text, at least one each."""
-        batch = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=self.special_tokens)
-        return [encoding.ids or [self.pad_id] for encoding in batch]
+        batch = token_ids(self.tokenizer, texts, special=self.special_tokens)
+        return [ids or [self.pad_id] for ids in batch]
 
     def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Ids and mask of token rows, both (n, longest row), on the module's device."""
@@ -181,6 +184,15 @@ def read_tokenizer(path: Path, length: int) -> Tokenizer:
     except Exception as error:
         raise ArtifactError(f"{path} is no tokenizer ({error}): save the encoder again") from error
     return fitted(tokenizer, length)
+
+
+def token_ids(tokenizer: Tokenizer, texts: Sequence[str], *, special: bool) -> list[list[int]]:
+    """The token ids of each text, with the special ones or without; half a surrogate pair is read as U+FFFD.
+
+    Texts with such halves come out of JSON and of file names; tokenizers take only what UTF-8 can hold.
+    """
+    whole = [_SURROGATE.sub("\ufffd", text) for text in texts]
+    return [encoding.ids for encoding in tokenizer.encode_batch_fast(whole, add_special_tokens=special)]
 
 
 def fitted(tokenizer: Tokenizer, length: int) -> Tokenizer:

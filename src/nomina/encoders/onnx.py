@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomina.artifact import Artifact
-from nomina.encoders.base import TOKENIZER, Encoder, read_tokenizer
+from nomina.encoders.base import TOKENIZER, Encoder, read_tokenizer, token_ids
 from nomina.errors import ArtifactError
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class OnnxEncoder(Encoder):
 
     def _batches(self, texts: Sequence[str], batch_size: int, first: int) -> Iterator[_Batch]:
         """Texts of like length together; ``first`` is the place of the first text."""
-        encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=self.special_tokens)
-        rows = [encoding.ids or [self.pad_id] for encoding in encodings]
+        found = token_ids(self.tokenizer, texts, special=self.special_tokens)
+        rows = [ids or [self.pad_id] for ids in found]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         order = np.argsort(lengths, kind="stable")
         for start in range(0, len(order), batch_size):
@@ -102,8 +102,8 @@ def cores() -> int:
 def known(tokenizer: Tokenizer, texts: Sequence[str]) -> NDArray[np.bool_]:
     """Which texts have a token that is not the unknown one: all others look the same to an encoder."""
     unknown = tokenizer.token_to_id("[UNK]")
-    encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-    return np.array([any(id != unknown for id in encoding.ids) for encoding in encodings], dtype=np.bool_)
+    rows = token_ids(tokenizer, texts, special=False)
+    return np.array([any(id != unknown for id in ids) for ids in rows], dtype=np.bool_)
 
 
 def _checked(artifact: Artifact) -> dict[str, Any]:
