@@ -218,6 +218,9 @@ def test_works_in_spawned_workers(name: str, kb: KnowledgeBase, options: dict) -
     ("options", "error", "message"),
     [
         ({"linker": "neural"}, UsageError, "no linker 'neural'; there are: cascade, dictionary, tfidf"),
+        ({"linker": "model/none"}, UsageError, "no such folder: model/none; name the folder of an encoder"),
+        ({"spans": "yes"}, UsageError, "spans must be True, False or None, not 'yes'"),
+        ({"spans": 1}, UsageError, "spans must be True, False or None, not 1"),
         ({"k": 0}, UsageError, "k must be a whole number from 1 to 1,000, not 0"),
         ({"k": 1001, "kb": "missing.kb"}, UsageError, "k must be a whole number from 1 to 1,000, not 1001"),
         ({"k": 2.5}, UsageError, "k must be a whole number from 1 to 1,000, not 2.5"),

@@ -208,6 +208,8 @@ def load(
     """
     _check_options(k, threshold, level)
     _check_linker(linker)
+    if not (spans is None or isinstance(spans, bool)):
+        raise UsageError(f"spans must be True, False or None, not {spans!r}")
     base = kb if isinstance(kb, KnowledgeBase) else resolve_kb(kb)
     under, types = ((value,) if isinstance(value, str) else tuple(value) for value in (under, types))
     within = base.subset(under, types) if under or types else None
