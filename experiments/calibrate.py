@@ -30,8 +30,8 @@ from nomina.artifact import Artifact
 from nomina.corpora import read_corpus
 from nomina.encoders.onnx import KIND
 from nomina.evaluation.ids import IdMap
-from nomina.linkers.calibration import FEATURES, Calibration, features
-from nomina.linkers.cascade import LEAST_PROBABILITY, CascadeLinker
+from nomina.linkers.calibration import FEATURES, LEAST_PROBABILITY, Calibration, features
+from nomina.linkers.cascade import CascadeLinker
 from nomina.types import Candidate, Document, Mention
 
 CORPORA = {"ncbi": ("ncbi-disease", "biosyn"), "bc5cdr-d": ("bc5cdr", "biosyn-disease")}

@@ -1,6 +1,7 @@
 """The embedding linker: what is encoded, when, and kept; the contract tests cover how it ranks."""
 
 import itertools
+import math
 import os
 import pickle
 import shutil
@@ -11,13 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nomina.artifact import Artifact
 from nomina.encoders.base import Encoder
-from nomina.encoders.onnx import OnnxEncoder
+from nomina.encoders.onnx import KIND, OnnxEncoder
 from nomina.errors import ArtifactError, UsageError
 from nomina.files import home
 from nomina.index import building
 from nomina.kb.update import add
 from nomina.linkers.base import NO_ROW, Rule
+from nomina.linkers.calibration import Calibration
 from nomina.linkers.embedding import EmbeddingLinker
 from nomina.types import Document, Entity, Mention, Name, Query
 
@@ -95,6 +98,58 @@ def test_scores_are_cosines_and_the_rule_is_embedding(kb):
         assert (ranking.rules[i, there] == Rule.EMBEDDING).all()
     (prediction,) = linker.link([Document("d", "seizures", (Mention(((0, 8),), "seizures"),))], k=1)
     assert (prediction.candidates[0].entity_id, prediction.candidates[0].rule) == ("C:2", "embedding")
+
+
+def asked(*texts):
+    return [Document(str(i), text, (Mention(((0, len(text)),), text),)) for i, text in enumerate(texts)]
+
+
+@pytest.fixture
+def calibrated(tmp_path):
+    """A function that gives the tiny encoder with weights of nearness and lead."""
+
+    def make(*weights):
+        folder = shutil.copytree(FOLDER, tmp_path / "model", dirs_exist_ok=True)
+        Calibration(weights, {}).write(Artifact.open(folder, KIND))
+        return folder
+
+    return make
+
+
+def test_without_a_calibration_only_a_threshold_makes_it_abstain(kb):
+    linker = EmbeddingLinker(kb, FOLDER)
+    assert linker.calibration is None
+    (far,) = linker.link(asked("zebra"))
+    assert (far.probability, far.abstained) == (None, False)
+    (near,) = linker.link(asked("seizure"), threshold=0.9)
+    (far,) = linker.link(asked("zebra"), threshold=0.9)
+    assert (near.abstained, far.abstained) == (False, True)
+
+
+def test_a_calibration_beside_the_encoder_gives_probabilities_and_abstentions(kb, calibrated):
+    """The probability is 1 / (1 + exp(-logit)), here with the logit 4 sqrt(lead) - 1."""
+    linker = EmbeddingLinker(kb, calibrated(-1.0, 0.0, 4.0))
+    texts = ("seizure", "heart attach", "zebra")
+    plain = list(EmbeddingLinker(kb, FOLDER).link(asked(*texts), k=2))
+    found = list(linker.link(asked(*texts), k=2))
+    assert [p.candidates for p in found] == [p.candidates for p in plain]
+    leads = [p.candidates[0].score - p.candidates[1].score for p in plain]
+    expected = [1 / (1 + math.exp(1 - 4 * math.sqrt(lead))) for lead in leads]
+    assert [p.probability for p in found] == pytest.approx(expected)
+    assert [p.abstained for p in found] == [probability < 0.5 for probability in expected]
+    assert {p.abstained for p in found} == {True, False}
+    for level in ("concept", "name"):
+        one, many = (list(linker.link(asked(*texts), k=k, level=level)) for k in (1, 5))
+        assert [p.probability for p in one] == [p.probability for p in many]
+        assert [[c.rank for c in p.candidates] for p in one] == [[1]] * 3
+
+
+def test_a_threshold_of_the_callers_is_the_only_one(kb, calibrated):
+    linker = EmbeddingLinker(kb, calibrated(-20.0, 0.0, 0.0))
+    found = {t: [p.abstained for p in linker.link(asked("seizure"), threshold=t)] for t in (None, 0.0, 0.9)}
+    assert found == {None: [True], 0.0: [False], 0.9: [False]}
+    again = pickle.loads(pickle.dumps(linker))
+    assert [p.abstained for p in again.link(asked("seizure"))] == [True]
 
 
 def test_texts_without_a_known_token_are_near_nothing(kb):

@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from nomina.artifact import Artifact
 from nomina.errors import ArtifactError
-from nomina.linkers.base import Rule
+from nomina.linkers.base import Level, Rule
 from nomina.linkers.fitted import read_fitted, write_fitted
 from nomina.types import Candidate, Prediction
 
 CALIBRATION = "calibration.json"
 """The file beside an exported encoder."""
+
+LEAST_PROBABILITY = 0.5
+"""An encoder's answer that is less likely to be right is an abstention, where the caller names no threshold."""
+
+JUDGED: dict[Level, int] = {"concept": 2, "name": 20}
+"""Candidates by which an encoder's answer is judged, whatever k is: enough for two concepts."""
 
 VERSION = 1
 FEATURES = ("constant", "nearness", "lead")
@@ -78,6 +84,30 @@ class Calibration:
     def write(self, model: Artifact) -> None:
         """Put it beside an exported encoder."""
         write_fitted(model, CALIBRATION, VERSION, asdict(self))
+
+
+def judged(
+    prediction: Prediction, calibration: Calibration | None, k: int, *, abstains: bool, least_cosine: float = 0.0
+) -> Prediction:
+    """A prediction with its probability, cut to k candidates (a tie at the end is given whole).
+
+    Args:
+        prediction: with ``JUDGED`` candidates or more, where there are so many.
+        calibration: of the encoder; None where it has none.
+        k: how many candidates are wanted.
+        abstains: whether an encoder's answer is an abstention under ``LEAST_PROBABILITY``.
+        least_cosine: the same of an answer without a probability.
+    """
+    candidates = prediction.candidates
+    if not candidates:
+        return prediction
+    probability = calibration.probability(prediction) if calibration else None
+    abstained = prediction.abstained
+    if abstains and candidates[0].rule == Rule.EMBEDDING.label:
+        abstained = candidates[0].score < least_cosine if probability is None else probability < LEAST_PROBABILITY
+    if candidates[-1].rank > k:
+        candidates = tuple(candidate for candidate in candidates if candidate.rank <= k)
+    return replace(prediction, candidates=candidates, probability=probability, abstained=abstained)
 
 
 def features(candidates: Sequence[Candidate]) -> tuple[float, ...]:

@@ -6,7 +6,6 @@ The dictionary back-off of SapBERT (table 2). An exported encoder is opened when
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -19,8 +18,8 @@ from nomina.artifact import Artifact
 from nomina.encoders.onnx import KIND
 from nomina.errors import ArtifactError
 from nomina.kb.store import KnowledgeBase, Subset
-from nomina.linkers.base import NO_ROW, Level, Linker, Ranking, Rule
-from nomina.linkers.calibration import Calibration
+from nomina.linkers.base import NO_ROW, Level, Linker, Ranking
+from nomina.linkers.calibration import JUDGED, Calibration, judged
 from nomina.linkers.dictionary import DictionaryLinker
 from nomina.text import normalise
 from nomina.types import Document, Prediction, Query
@@ -30,14 +29,8 @@ if TYPE_CHECKING:
     from nomina.index.building import Progress
     from nomina.linkers.embedding import EmbeddingLinker
 
-LEAST_PROBABILITY = 0.5
-"""An encoder's answer that is less likely to be right is an abstention, where the caller names no threshold."""
-
 LEAST_COSINE = 0.8
-"""The same of an encoder without probabilities."""
-
-_JUDGED: dict[Level, int] = {"concept": 2, "name": 20}
-"""Candidates by which an encoder's answer is judged, whatever k is: enough for two concepts."""
+"""An encoder's answer of a lower cosine is an abstention, where the encoder has no calibration."""
 
 
 class CascadeLinker(Linker):
@@ -82,7 +75,7 @@ class CascadeLinker(Linker):
         self.model: Artifact | None = None
         if isinstance(self._encoder, str | Path) and encoders.is_exported(self._encoder):
             self.model = Artifact.open(self._encoder, KIND)
-        self.calibration = self.model and Calibration.read(self.model)
+        self.calibration = Calibration.read(self.model) if self.model else None
         if self.model is None:
             self.embedding  # noqa: B018  # its folder is checked now
 
@@ -116,22 +109,9 @@ class CascadeLinker(Linker):
         level: Level = "concept",
     ) -> Iterator[Prediction]:
         """See ``Linker.link``; ``probability`` and abstention as the class says."""
-        depth = max(k, _JUDGED[level])
+        depth, abstains = max(k, JUDGED[level]), threshold is None
         for prediction in super().link(documents, k=depth, threshold=threshold, within=within, level=level):
-            yield self._judged(prediction, k, threshold is None)
-
-    def _judged(self, prediction: Prediction, k: int, by_probability: bool) -> Prediction:
-        """A prediction with its probability, cut to k candidates (a tie at the end is given whole)."""
-        candidates = prediction.candidates
-        if not candidates:
-            return prediction
-        probability = self.calibration.probability(prediction) if self.calibration else None
-        abstained = prediction.abstained
-        if by_probability and candidates[0].rule == Rule.EMBEDDING.label:
-            abstained = candidates[0].score < LEAST_COSINE if probability is None else probability < LEAST_PROBABILITY
-        if candidates[-1].rank > k:
-            candidates = tuple(candidate for candidate in candidates if candidate.rank <= k)
-        return replace(prediction, candidates=candidates, probability=probability, abstained=abstained)
+            yield judged(prediction, self.calibration, k, abstains=abstains, least_cosine=LEAST_COSINE)
 
     def state(self) -> dict[str, Any]:
         """Folder and fingerprint of the encoder, and the kind of index.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 
 from nomina import encoders
 from nomina.abbreviations import definitions
+from nomina.artifact import Artifact
 from nomina.encoders.base import Encoder, TrainableEncoder
-from nomina.encoders.onnx import OnnxEncoder, known
+from nomina.encoders.onnx import KIND, OnnxEncoder, known
 from nomina.errors import ArtifactError, UsageError
 from nomina.index.building import Progress, open_index
-from nomina.kb.store import KnowledgeBase
-from nomina.linkers.base import NO_ROW, Linker, Ranking, Rule
+from nomina.kb.store import KnowledgeBase, Subset
+from nomina.linkers.base import NO_ROW, Level, Linker, Ranking, Rule
+from nomina.linkers.calibration import JUDGED, Calibration, judged
 from nomina.text import normalise
-from nomina.types import Query
+from nomina.types import Document, Prediction, Query
 
 _KEPT = 1 << 12
 """Texts whose vectors are kept."""
@@ -36,6 +38,9 @@ class EmbeddingLinker(Linker):
     A mention that its text defines as an abbreviation is encoded as its long form. A mention of which the encoder's
     tokenizer knows no token has no candidate. Names are encoded once per KB and encoder, in the cache folder.
 
+    Where the encoder's folder holds a calibration, predictions have a ``probability``, and without a ``threshold`` of
+    the caller's one under 0.5 is an abstention. Without a calibration only a threshold makes abstentions.
+
     Args:
         kb: whose names are ranked.
         encoder: an encoder, or the folder of one; the one that nomina comes with where None.
@@ -46,6 +51,7 @@ class EmbeddingLinker(Linker):
         encoder: what makes vectors.
         fingerprint: of the encoder.
         index: of the KB's names.
+        calibration: probabilities; None where the encoder has none.
 
     Raises:
         ArtifactError: the folder holds no encoder.
@@ -64,6 +70,7 @@ class EmbeddingLinker(Linker):
         encoder = encoders.shipped() if encoder is None else encoder
         self.encoder = encoders.load(encoder) if isinstance(encoder, str | Path) else encoder
         self._folder = _folder(encoder)
+        self.calibration = _calibration(self.encoder)
         self._kind, self.fingerprint = index, fingerprint(self.encoder)
         self.index = open_index(kb, self.encoder, self.fingerprint, index, progress)
         self._vectors: dict[str, NDArray[np.float32] | None] = {}
@@ -78,6 +85,20 @@ class EmbeddingLinker(Linker):
         for at, *found in zip(places.values(), *self.nearest(list(places), k, within), strict=True):
             ranking.rows[at], ranking.scores[at], ranking.rules[at] = found
         return ranking
+
+    def link(
+        self,
+        documents: Iterable[Document],
+        *,
+        k: int = 5,
+        threshold: float | None = None,
+        within: Subset | None = None,
+        level: Level = "concept",
+    ) -> Iterator[Prediction]:
+        """See ``Linker.link``; ``probability`` and abstention as the class says."""
+        depth, abstains = (max(k, JUDGED[level]) if self.calibration else k), threshold is None
+        for prediction in super().link(documents, k=depth, threshold=threshold, within=within, level=level):
+            yield judged(prediction, self.calibration, k, abstains=abstains)
 
     def nearest(self, texts: Sequence[str], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
         """The k nearest names to each of many texts that stand alone, as ``rank`` gives them."""
@@ -170,6 +191,11 @@ def _folder(encoder: Encoder | str | Path) -> Path | None:
     if isinstance(encoder, str | Path):
         return Path(encoder).absolute()
     return encoder.folder if isinstance(encoder, OnnxEncoder) else None
+
+
+def _calibration(encoder: Encoder) -> Calibration | None:
+    """What lies beside an exported encoder, if anything does."""
+    return Calibration.read(Artifact.open(encoder.folder, KIND)) if isinstance(encoder, OnnxEncoder) else None
 
 
 def _long_forms(text: str) -> dict[str, str]:
