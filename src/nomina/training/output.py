@@ -74,21 +74,20 @@ def write(
             # A fresh one, uncompiled: it is what will be loaded, too.
             figures = export(encoders.load_trainable(trained), exported, sample, weights=weights)
             shutil.copy(exported / MODEL, trained / MODEL)
-        _put(trained, output, Artifact.open(exported, KIND).options if weights else None, encoder.query_prefix, folder)
+        _put(trained, output, Artifact.open(exported, KIND).options if weights else None, folder)
     with atomic(output / RECORD) as temporary:
         text = json.dumps({**record, "export": figures}, ensure_ascii=False, indent=1)
         temporary.write_text(text + "\n", encoding="utf-8")
     return figures
 
 
-def _put(trained: Path, output: Path, options: Mapping[str, Any] | None, prefix: str, folder: Path) -> None:
+def _put(trained: Path, output: Path, options: Mapping[str, Any] | None, folder: Path) -> None:
     """Put the files in their place, with a manifest over all of them where one of them is exported."""
     if output.exists() and (options is None or not (output / MANIFEST).is_file()):
         output.rename(folder / "old")
     if options is None:
         trained.rename(output)
         return
-    described = {**options, "query_prefix": prefix} if prefix else options
-    with writing(output, KIND, described) as target:
+    with writing(output, KIND, options) as target:
         for file in sorted(trained.iterdir()):
             file.rename(target / file.name)
