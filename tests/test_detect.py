@@ -56,6 +56,7 @@ def found(detector: Detector, text: str) -> list[str]:
         ("\n\n", []),
         ("nothing of note", []),
         ("SEIZURES and an epileptic fit", ["SEIZURES", "epileptic fit"]),
+        ("two convulsions", ["convulsions"]),  # a lay term of "seizure"
         ("delayed meconium passage", ["delayed meconium passage"]),
         ("passage of the meconium was delayed", ["passage of the meconium was delayed"]),
         ("Ground glass opacities", ["Ground glass opacities"]),

@@ -71,6 +71,23 @@ def test_the_most_trusted_rule_between_two_names(mention: str, name: str, expect
     assert rule(name, mention) is expected
 
 
+@pytest.mark.parametrize(
+    ("mention", "name", "expected"),
+    [
+        ("Breathlessness", "Dyspnea", Rule.LAY_TERM),
+        ("breathlessness", "dyspnoea", Rule.LAY_TERM),
+        ("breathlessness on exertion", "Dyspnea on exertion", Rule.LAY_TERM),
+        ("loss of hair", "Alopecia", Rule.LAY_TERM),  # in any order
+        ("low blood platelet count", "Thrombocytopenia", None),  # not a word more
+        ("Febrile convulsions", "Febrile seizure", Rule.LAY_TERM),
+        ("Dyspnea", "Breathlessness", None),  # and not the other way round
+        ("itching", "Itching", Rule.NORMALISED),
+    ],
+)
+def test_a_lay_term_finds_the_clinical_one(mention: str, name: str, expected: Rule | None) -> None:
+    assert rule(mention, name) is expected
+
+
 def test_forms_of_a_key() -> None:
     form = forms("delayed passages of the haemorrhages iv")
     assert form.key == "delayed passages of the haemorrhages iv"
@@ -177,6 +194,7 @@ def lexicon(make_kb) -> Lexicon:
                 "A:6": "Abnormality of the kidney",
                 "A:7": "Lung opacity",
                 "A:8": "Opacity of lung",
+                "A:9": "Drug-induced alopecia",
             }
         )
     )
@@ -202,6 +220,8 @@ def found(lexicon: Lexicon, text: str) -> list[tuple[str, Rule, float]]:
             [("Renal anomaly", Rule.DERIVATION, 0.775), ("Abnormality of the kidney", Rule.DERIVATION, 0.775)],
         ),
         ("opacities of the lung", [("Lung opacity", Rule.ORDER, 0.9), ("Opacity of lung", Rule.ORDER, 0.9)]),
+        ("drug induced hair loss", [("Drug-induced alopecia", Rule.LAY_TERM, 0.7)]),
+        ("loss of hair, drug induced", [("Drug-induced alopecia", Rule.LAY_TERM, 0.7)]),
         ("lung", []),
         ("", []),
         ("!", []),
@@ -219,6 +239,7 @@ def test_look_up_agrees_with_the_rules_on_every_name(lexicon: Lexicon) -> None:
         "passage of delayed meconium",
         "lipomata",
         "anomaly",
+        "drug-induced hair loss",
     ]
     for text in texts:
         by_hand = {
@@ -237,9 +258,10 @@ def test_trust_falls_from_rule_to_rule_and_stays_above_zero(lexicon: Lexicon) ->
         "meconium passage delayed",
         "kidney anomaly",
         "renal abnormality",
+        "drug-induced hair loss",
     ]
     best = {match.rule: match.score for text in texts for match in lexicon.lookup(text)}
-    assert set(best) == {Rule.NORMALISED, Rule.SPELLING, Rule.INFLECTION, Rule.ORDER, Rule.DERIVATION}
+    assert set(best) == {Rule.NORMALISED, Rule.SPELLING, Rule.INFLECTION, Rule.ORDER, Rule.DERIVATION, Rule.LAY_TERM}
     scores = [best[rule] for rule in sorted(best)]
     assert scores == sorted(scores, reverse=True)
     assert scores[-1] > 0.5

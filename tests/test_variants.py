@@ -6,7 +6,18 @@ import pytest
 
 from nomina import variant_tables
 from nomina.text import tokens
-from nomina.variants import COORDINATORS, PREFIXES, STOP_WORDS, family, inflect, numeral, singular, spelling, stem
+from nomina.variants import (
+    COORDINATORS,
+    PREFIXES,
+    STOP_WORDS,
+    family,
+    inflect,
+    lay_forms,
+    numeral,
+    singular,
+    spelling,
+    stem,
+)
 
 BRITISH = """
     oedema edema, anaemia anemia, haemorrhage hemorrhage, oesophagus esophagus, tumour tumor, paediatric pediatric,
@@ -213,3 +224,31 @@ def test_words_of_the_tables_are_look_up_keys() -> None:
         for word in re.findall(r"[^\s,^$]+", table):
             assert [token.key for token in tokens(word)] == [word]
     assert {"pre", "hyper", "hypo"} <= set(PREFIXES)
+
+
+LAY_TERMS = [entry.split(":") for entry in variant_tables.LAY_TERMS.split(",")]
+
+
+def test_each_lay_term_has_one_clinical_term_and_is_none() -> None:
+    clinical = [" ".join(term.split()) for term, _ in LAY_TERMS]
+    lay = [" ".join(phrase.split()) for _, phrases in LAY_TERMS for phrase in phrases.split(";")]
+    assert len(set(clinical)) == len(clinical)
+    assert len(set(lay)) == len(lay)
+    assert set(clinical).isdisjoint(lay)
+    for phrase in (*clinical, *lay):
+        assert [token.key for token in tokens(phrase)] == phrase.split()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("alopecia", ["hair loss"]),
+        ("alopecia totalis", ["hair loss totalis"]),
+        ("oral ulcer", ["mouth sore", "mouth ulcer"]),
+        ("oral thrush", []),
+        ("urticaria urticaria", ["hive urticaria", "urticaria hive"]),
+        ("", []),
+    ],
+)
+def test_a_clinical_term_of_a_name_is_said_in_lay_words(name: str, expected: list[str]) -> None:
+    assert [" ".join(lay) for lay in lay_forms(tuple(name.split()))] == expected

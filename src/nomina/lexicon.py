@@ -26,9 +26,9 @@ from nomina.arrays import Arrays, cached, write
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import Rule
 from nomina.text import normalise
-from nomina.variants import EMPTY_WORDS, PREFIXES, STOP_WORDS, TABLES, family, inflect, spelling
+from nomina.variants import EMPTY_WORDS, PREFIXES, STOP_WORDS, TABLES, family, inflect, lay_forms, spelling
 
-LEXICON_VERSION = f"1-{TABLES}"
+LEXICON_VERSION = f"2-{TABLES}"
 """Changes with the word lists; the number is raised when the rules over them or the form of the table change."""
 
 _MASK = (1 << 64) - 1
@@ -44,6 +44,7 @@ _TRUST = {
     Rule.INFLECTION: 0.95,
     Rule.ORDER: 0.9,
     Rule.DERIVATION: 0.85,
+    Rule.LAY_TERM: 0.7,
 }
 _DERIVATION_RANGE = 0.15
 _FILTER_BITS_AN_ENTRY = 16
@@ -77,15 +78,12 @@ def forms(key: str) -> Forms:
     apart = inflected
     if len(tokens) <= key.count(" "):
         apart = tuple(part for token in key.split() for part in inflect(token))
-    words = sorted(token for token in inflected if token not in STOP_WORDS)
-    return Forms(
-        key,
-        " ".join(map(spelling, tokens)),
-        inflected,
-        tuple(words),
-        tuple(sorted(family(word) for word in words if word not in EMPTY_WORDS)),
-        apart,
-    )
+    words = tuple(sorted(token for token in inflected if token not in STOP_WORDS))
+    return Forms(key, " ".join(map(spelling, tokens)), inflected, words, _families(words), apart)
+
+
+def _families(tokens: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(family(word) for word in tokens if word not in STOP_WORDS and word not in EMPTY_WORDS))
 
 
 def rule_between(mention: Forms, name: Forms) -> Rule | None:
@@ -96,11 +94,21 @@ def rule_between(mention: Forms, name: Forms) -> Rule | None:
         return Rule.SPELLING
     if mention.inflected == name.inflected:
         return Rule.INFLECTION
-    if len(mention.families) < FEWEST_BAG_WORDS or (_ABSENCE.search(name.key) and not _ABSENCE.search(mention.key)):
-        return None
-    if mention.words == name.words:
-        return Rule.ORDER
-    return Rule.DERIVATION if mention.families == name.families else None
+    if len(mention.families) >= FEWEST_BAG_WORDS and (_ABSENCE.search(mention.key) or not _ABSENCE.search(name.key)):
+        if mention.words == name.words:
+            return Rule.ORDER
+        if mention.families == name.families:
+            return Rule.DERIVATION
+    return Rule.LAY_TERM if _is_lay(mention, name) else None
+
+
+def _is_lay(mention: Forms, name: Forms) -> bool:
+    """Whether the mention says a clinical term of the name in lay words, in any order where they are several."""
+    ordered = len(mention.families) < FEWEST_BAG_WORDS
+    return any(
+        mention.inflected == lay or (not ordered and mention.families == _families(lay))
+        for lay in lay_forms(name.inflected)
+    )
 
 
 def _trust(rule: Rule, mention: Forms, name: Forms) -> float:
@@ -160,7 +168,7 @@ class Table(NamedTuple):
         row = 0
         stream = iter(keys)
         while chunk := list(islice(stream, _CHUNK)):
-            entries = [(value, row + i) for i, key in enumerate(chunk) for value in _entries(forms(key))]
+            entries = [(value, row + i) for i, key in enumerate(chunk) for value in _name_entries(forms(key))]
             block = np.array(entries, np.uint64).reshape(-1, 2)
             parts.append(block[:, 0].copy())
             owners.append(block[:, 1].astype(np.uint32))
@@ -197,6 +205,16 @@ def _entries(form: Forms) -> list[int]:
         found.append(sequence_hash(form.apart))
     if len(form.families) >= FEWEST_BAG_WORDS:
         found.append(bag_hash(form.families))
+    return found
+
+
+def _name_entries(form: Forms) -> list[int]:
+    found = _entries(form)
+    for lay in lay_forms(form.inflected):
+        found.append(sequence_hash(lay))
+        families = _families(lay)
+        if len(families) >= FEWEST_BAG_WORDS:
+            found.append(bag_hash(families))
     return found
 
 

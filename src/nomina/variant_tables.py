@@ -101,3 +101,51 @@ PREFIXES = """
     pseudo re retro semi sub super supra tetra trans tri ultra under uni
 """
 """Beginnings that are written with a hyphen, apart, or together: "pre-auricular", "preauricular"."""
+
+LAY_TERMS = """
+    dyspnea: breathlessness; shortness of breath; short of breath; difficulty breathing; trouble breathing, tachypnea:
+    fast breathing, apnea: pauses in breathing, hemoptysis: coughing up blood, rhinorrhea: runny nose, nasal congestion:
+    stuffy nose; blocked nose, epistaxis: nosebleed; nose bleed, pharyngitis: throat infection, sinusitis: sinus
+    infection, aphonia: loss of voice, allergic rhinitis: hay fever, pertussis: whooping cough, influenza: flu,
+    hypertension: high blood pressure, hypotension: low blood pressure, tachycardia: fast heartbeat; rapid heartbeat;
+    racing heart; fast heart rate; rapid heart rate, bradycardia: slow heartbeat; slow heart rate, arrhythmia: irregular
+    heartbeat; irregular heart beat, myocardial infarction: heart attack, syncope: fainting; passing out, thrombosis:
+    blood clot, edema: fluid retention, cardiomegaly: enlarged heart, telangiectasia: spider vein, pallor: paleness,
+    cyanosis: blue skin; bluish skin, jaundice: yellow skin; yellowing of the skin, ecchymosis: bruise; bruising,
+    thrombocytopenia: low platelets; low platelet count, hyperglycemia: high blood sugar, hypoglycemia: low blood sugar,
+    hypercholesterolemia: high cholesterol, lymphadenopathy: swollen lymph nodes; swollen glands; enlarged lymph nodes,
+    hepatomegaly: enlarged liver, splenomegaly: enlarged spleen, fever: high temperature; raised temperature, fatigue:
+    tiredness; exhaustion, somnolence: sleepiness; drowsiness, insomnia: sleeplessness, polydipsia: excessive thirst,
+    polyphagia: excessive hunger, pruritus: itching; itchiness; itchy skin, alopecia: hair loss, urticaria: hives,
+    xerosis: dry skin, erythema: skin redness, hyperhidrosis: excessive sweating, anhidrosis: inability to sweat,
+    verruca: wart, herpes zoster: shingles, varicella: chickenpox; chicken pox, rubella: german measles, tinea pedis:
+    athlete s foot, onychomycosis: nail fungus, pediculosis: head lice, vomiting: throwing up, nausea: queasiness,
+    dyspepsia: indigestion, pyrosis: heartburn, eructation: belching; burping, singultus: hiccup, diarrhea: loose
+    stools; watery stools, melena: black stool; tarry stool, hematemesis: vomiting blood, dysphagia: difficulty
+    swallowing; trouble swallowing, odynophagia: painful swallowing, halitosis: bad breath, cholelithiasis: gallstone,
+    fecal incontinence: loss of bowel control, xerostomia: dry mouth, sialorrhea: drooling, oral ulcer: mouth sore;
+    mouth ulcer, aphthous ulcer: canker sore, gingivitis: inflamed gums; gum inflammation, dental caries: tooth decay,
+    bruxism: tooth grinding, hematuria: blood in urine; bloody urine, dysuria: painful urination; pain on urination;
+    burning urination, polyuria: excessive urination, pollakisuria: frequent urination, enuresis: bedwetting; bed
+    wetting, urinary incontinence: loss of bladder control, nephrolithiasis: kidney stone, pyelonephritis: kidney
+    infection, cystitis: bladder infection, dysmenorrhea: painful periods; period pain, menorrhagia: heavy periods;
+    heavy menstrual bleeding, amenorrhea: absent periods; missed periods, spontaneous abortion: miscarriage,
+    cryptorchidism: undescended testicle, galactorrhea: milky nipple discharge, myalgia: muscle pain; muscle ache; sore
+    muscles, arthralgia: joint pain; joint ache; sore joints, otalgia: earache; ear pain, headache: head pain,
+    arthritis: joint inflammation, hypotonia: floppiness; low muscle tone, hypertonia: high muscle tone, seizure:
+    convulsion, tremor: shakiness, paresthesia: tingling; pins and needles, hypoesthesia: numbness, amnesia: memory
+    loss; loss of memory, anosmia: loss of smell; loss of sense of smell, ageusia: loss of taste; loss of sense of
+    taste, vertigo: spinning sensation, tinnitus: ringing in the ears; ear ringing, hyperacusis: sensitivity to sound,
+    photophobia: light sensitivity; sensitivity to light, diplopia: double vision, myopia: nearsightedness;
+    shortsightedness; short sightedness, hypermetropia: farsightedness; far sightedness; long sightedness, strabismus:
+    squint; crossed eyes, amblyopia: lazy eye, ptosis: drooping eyelid; droopy eyelid, proptosis: bulging eye,
+    nyctalopia: night blindness, conjunctivitis: pink eye; pinkeye, epiphora: watery eyes, keratoconjunctivitis sicca:
+    dry eye, hypertelorism: widely spaced eyes; wide set eyes, hypotelorism: closely spaced eyes; close set eyes,
+    microcephaly: small head, macrocephaly: large head; big head, micrognathia: small jaw, macroglossia: large tongue,
+    pes planus: flat feet, talipes equinovarus: clubfoot; club foot, genu valgum: knock knees, kyphosis: hunchback,
+    pectus excavatum: funnel chest; sunken chest, pectus carinatum: pigeon chest, infectious mononucleosis: glandular
+    fever, osteogenesis imperfecta: brittle bone disease
+"""
+"""Clinical terms, and what people who are no clinicians call them. A name that has the clinical term is found by the
+other one too, "breathlessness on exertion" as "Dyspnea on exertion", and not the other way round. What HPO holds to be
+two findings ("slurred speech" and dysarthria, "loss of appetite" and anorexia) is not here."""

@@ -8,6 +8,7 @@ each other if and only if their representatives are equal. A wrong representativ
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -137,3 +138,36 @@ def relatives(word: str) -> tuple[str, ...]:
     (('renal',), ())
     """
     return tuple(other for other in _RELATIVES.get(word, ()) if other != word)
+
+
+Tokens = tuple[str, ...]
+
+
+def _lay_terms() -> dict[str, list[tuple[Tokens, list[Tokens]]]]:
+    """By the first token of a clinical term: its inflected tokens, and those of what others say."""
+    found: dict[str, list[tuple[Tokens, list[Tokens]]]] = {}
+    for entry in tables.LAY_TERMS.split(","):
+        clinical, lay = entry.split(":")
+        term = _inflected(clinical)
+        found.setdefault(term[0], []).append((term, [_inflected(phrase) for phrase in lay.split(";")]))
+    return found
+
+
+def _inflected(phrase: str) -> Tokens:
+    return tuple(part for token in phrase.split() for part in inflect(token))
+
+
+_LAY_TERMS = _lay_terms()
+
+
+def lay_forms(inflected: Tokens) -> Iterator[Tokens]:
+    """The inflected tokens of a name with a clinical term of it in the words of others.
+
+    >>> list(lay_forms(("severe", "pruritus")))
+    [('severe', 'itching'), ('severe', 'itchiness'), ('severe', 'itchy', 'skin')]
+    """
+    for place, token in enumerate(inflected):
+        for term, phrases in _LAY_TERMS.get(token, ()):
+            behind = place + len(term)
+            if inflected[place:behind] == term:
+                yield from (inflected[:place] + phrase + inflected[behind:] for phrase in phrases)

@@ -32,7 +32,7 @@ _SCOPE_ORDER = {scope: i for i, scope in enumerate(SCOPES)}
 
 
 class Rule(IntEnum):
-    """Why a name was offered, most trusted first; the lower-case name stands in ``Candidate.rule``."""
+    """Why a name was offered, most trusted first; its ``label`` stands in ``Candidate.rule``."""
 
     EXACT = 0
     NORMALISED = 1
@@ -40,14 +40,15 @@ class Rule(IntEnum):
     INFLECTION = 3
     ORDER = 4
     DERIVATION = 5
-    ABBREVIATION = 6
-    TFIDF = 7
-    EMBEDDING = 8
+    LAY_TERM = 6
+    ABBREVIATION = 7
+    TFIDF = 8
+    EMBEDDING = 9
 
     @property
     def label(self) -> str:
-        """The word that users see."""
-        return self.name.lower()
+        """What users see."""
+        return self.name.lower().replace("_", " ")
 
 
 class Ranking(NamedTuple):
