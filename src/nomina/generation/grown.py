@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nomina.generation.layers import Ints, Mask, lift, offsets_of
+from nomina.generation.layers import Mask, lift, offsets_of
+from nomina.generation.starts import Ints
 from nomina.generation.trie import NO_NODE, Edges, FlatTrie, Trie, Within
 
 
@@ -38,7 +39,8 @@ class GrownTrie(Trie):
         added[leaf] = nodes[twins[leaf]] & (twins[leaf] >= 0)
         arrays = self.delta.arrays
         added[arrays.leaves[chosen[arrays.rows]]] = True
-        lift(added, self._added_first, arrays.levels, lambda start, stop: nodes[self._added_targets[start:stop]])
+        first, targets = self._added_first, self._added_targets
+        lift(added, arrays.levels, lambda numbers: first[numbers], lambda start, stop: nodes[targets[start:stop]])
         return Within(chosen, nodes)
 
     def rows_of(self, nodes: Ints, within: Within | None = None) -> tuple[Ints, Ints]:
@@ -91,8 +93,8 @@ def _twins(main: FlatTrie, delta: FlatTrie) -> Ints:
     arrays = delta.arrays
     twins = np.full(delta.size, NO_NODE, np.int64)
     twins[0] = main.root
-    first = arrays.first.astype(np.int64)
-    parents = np.repeat(np.arange(delta.size), first[1:] - first[:-1])
+    start, stop = delta.ranges(np.arange(delta.size))
+    parents = np.repeat(np.arange(delta.size), stop - start)
     for start, stop in zip(arrays.levels[1:-1].tolist(), arrays.levels[2:].tolist(), strict=True):
         edges = np.arange(start - 1, stop - 1)
         twins[start:stop] = main.step(twins[parents[edges]], delta._tokens(edges))

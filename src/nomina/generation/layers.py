@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from nomina.generation.starts import Ints, Starts
+
 Mask = NDArray[np.bool_]
 
 _TOKEN_BITS = 32
@@ -17,19 +18,30 @@ _TOKEN_BITS = 32
 class TrieArrays(NamedTuple):
     """A trie of N nodes and N - 1 edges for R rows that have a path, as it lies on disk.
 
+    The edges of node n are starts[n] to starts[n + 1] - 1.
+
     Attributes:
         levels: int64; levels[d] is the first node with d edges between it and the root, the last entry is N.
-        first: uint32 (uint64 from 2**32 nodes on), (N + 1,): the edges of node n are first[n] to first[n + 1] - 1.
-        leaves: as first, (R,): leaf of the row beside it, sorted.
+        bases: see ``Starts``.
+        top: see ``Starts``.
+        leaves: uint32 (uint64 from 2**32 nodes on), (R,): leaf of the row beside it, sorted.
         rows: uint32, (R,): row numbers, those of a leaf side by side and sorted.
+        offsets: see ``Starts``.
         tokens: uint16 where all are below 65,536, else uint32, (N - 1,): of each edge; those of a node sorted.
     """
 
     levels: Ints
-    first: NDArray[Any]
+    bases: NDArray[Any]
+    top: NDArray[Any]
     leaves: NDArray[Any]
     rows: NDArray[Any]
+    offsets: NDArray[np.uint16]
     tokens: NDArray[Any]
+
+    @property
+    def starts(self) -> Starts:
+        """First edge of each node, and behind the last one the number of edges."""
+        return Starts(self.bases, self.top, self.offsets)
 
 
 def layered(tokens: NDArray[Any], lengths: Ints, rows: NDArray[Any]) -> TrieArrays:
@@ -65,22 +77,23 @@ def layered(tokens: NDArray[Any], lengths: Ints, rows: NDArray[Any]) -> TrieArra
     number: Any = np.uint32 if levels[-1] < 1 << 32 else np.uint64
     first = np.zeros(levels[-1] + 1, number)
     np.cumsum(np.concatenate(counts), out=first[1:])
-    owned = np.concatenate(owners).astype(np.uint32)
+    bases, top, offsets = Starts.of(first)
+    leaf, owned = np.concatenate(leaves).astype(number), np.concatenate(owners).astype(np.uint32)
     joined = np.concatenate(edges) if edges else np.zeros(0, kind)
-    return TrieArrays(np.array(levels), first, np.concatenate(leaves).astype(number), owned, joined)
+    return TrieArrays(np.array(levels), bases, top, leaf, owned, offsets, joined)
 
 
-def lift(nodes: Mask, first: NDArray[Any], levels: Ints, below: Callable[[int, int], Mask]) -> None:
+def lift(nodes: Mask, levels: Ints, first: Callable[[Ints], Ints], below: Callable[[int, int], Mask]) -> None:
     """Allow each node that has an edge to an allowed one, the deepest level first.
 
     Args:
         nodes: (N,) the allowed ones; changed in place.
-        first: (N + 1,) as in ``TrieArrays``.
         levels: as in ``TrieArrays``.
+        first: the first edge of nodes 0 to N.
         below: whether the edges from one number up to another lead to allowed nodes, as these then are.
     """
     for start, stop in zip(levels[-3::-1].tolist(), levels[-2:0:-1].tolist(), strict=True):
-        bounds = first[start : stop + 1].astype(np.int64)
+        bounds = first(np.arange(start, stop + 1))
         inner = np.flatnonzero(bounds[1:] > bounds[:-1])
         if len(inner):
             reached = below(int(bounds[0]), int(bounds[-1]))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomina.errors import UsageError
-from nomina.generation.layers import Ints
+from nomina.generation.starts import Ints
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -7,7 +7,7 @@ follow a prefix, to end here included, is one stretch of one array, a beam searc
 that is a prefix of another is nothing special. Where the end leads is a leaf; it has no edges, and owns the rows of all
 names of these tokens (often one, several where names are tokenised alike). Text is never decoded to find a row.
 
-Nodes are numbered breadth-first, so that edge *e* leads to node *e* + 1 and no array of children is needed: 4 bytes a
+Nodes are numbered breadth-first, so that edge *e* leads to node *e* + 1 and no array of children is needed: 2 bytes a
 node, 2 a token. Node 0 is the root, -1 no node: nothing follows it. All look-ups take many nodes at a time, without a
 loop over them.
 """
@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomina.arrays import Arrays
-from nomina.generation.layers import Ints, Mask, TrieArrays, layered, lift, offsets_of
+from nomina.generation.layers import Mask, TrieArrays, layered, lift, offsets_of
+from nomina.generation.starts import BLOCK, Ints
 
 NO_NODE = -1
 
@@ -90,8 +91,8 @@ class Trie(ABC):
     def ranges(self, nodes: Ints) -> tuple[Ints, Ints]:
         """First edge of each node, and the edge behind its last one: (n,) each. Restrictions are not looked at."""
         found = np.maximum(nodes, 0)
-        start, stop = self._first(found), self._first(found + 1)
-        return start, np.where(nodes < 0, start, stop)
+        start, stop = self._first(np.stack([found, np.where(nodes < 0, found, found + 1)]))
+        return start, stop
 
     def children(self, nodes: Ints, within: Within | None = None) -> Children:
         """All that may follow each node, sorted by token."""
@@ -213,8 +214,8 @@ class FlatTrie(Trie):
     root = 0
 
     def __init__(self, arrays: TrieArrays) -> None:
-        self.arrays = arrays
-        self.size = len(arrays.first) - 1
+        self.arrays, self._starts = arrays, arrays.starts
+        self.size = self._starts.size - 1
 
     @classmethod
     def is_whole(cls, arrays: Arrays, rows: int) -> bool:
@@ -222,12 +223,12 @@ class FlatTrie(Trie):
         if len(arrays) != len(TrieArrays._fields) or any(array.ndim != 1 for array in arrays):
             return False
         found = TrieArrays(*arrays)
-        nodes = len(found.first) - 1
+        numbers = found.starts.size
         return (
-            len(found.tokens) == nodes - 1
+            len(found.tokens) == numbers - 2 == found.levels[-1] - 1
             and len(found.leaves) == len(found.rows) <= rows
-            and found.levels[-1] == nodes
-            and found.first[-1] == len(found.tokens)
+            and len(found.bases) == -(-numbers // BLOCK)
+            and found.starts.at(np.array([numbers - 1]))[0] == len(found.tokens)
         )
 
     def within(self, rows: Mask) -> Within:
@@ -235,7 +236,7 @@ class FlatTrie(Trie):
         chosen = rows & self.alive.rows if self.alive is not None else rows
         nodes = np.zeros(self.size, np.bool_)
         nodes[self.arrays.leaves[chosen[self.arrays.rows]]] = True
-        lift(nodes, self.arrays.first, self.arrays.levels, lambda start, stop: nodes[start + 1 : stop + 1])
+        lift(nodes, self.arrays.levels, self._first, lambda start, stop: nodes[start + 1 : stop + 1])
         return Within(chosen, nodes)
 
     def rows_of(self, nodes: Ints, within: Within | None = None) -> tuple[Ints, Ints]:
@@ -260,8 +261,7 @@ class FlatTrie(Trie):
         while (nodes > 0).any():
             edges = np.maximum(nodes - 1, 0)
             found.append(np.where(nodes > 0, self._tokens(edges), NO_NODE))
-            parents = np.searchsorted(self.arrays.first, edges.astype(self.arrays.first.dtype), "right") - 1
-            nodes = np.where(nodes > 0, parents, 0)
+            nodes = np.where(nodes > 0, self._starts.last_up_to(edges), 0)
         table = np.full((len(rows), len(found)), NO_NODE, np.int64)
         table[order] = np.array(found[::-1], np.int64).reshape(len(found), len(rows)).T
         return table[table >= 0], (table >= 0).sum(axis=1)
@@ -280,7 +280,7 @@ class FlatTrie(Trie):
     def edges(self) -> Edges:
         """See ``Trie.edges``."""
         kind = np.int32 if self.size < 1 << 31 else np.int64
-        first = self.arrays.first.astype(kind)
+        first = self._first(np.arange(self.size + 1)).astype(kind)
         widest = int(np.diff(first).max())
         return Edges(first, self.arrays.tokens.astype(np.int32), np.zeros(0, kind), len(self.arrays.tokens), 0, widest)
 
@@ -289,7 +289,7 @@ class FlatTrie(Trie):
         return len(self.arrays.tokens) - 1
 
     def _first(self, nodes: Ints) -> Ints:
-        return self.arrays.first[nodes].astype(np.int64)
+        return self._starts.at(nodes)
 
     def _tokens(self, edges: Ints) -> Ints:
         return self.arrays.tokens[edges].astype(np.int64)
