@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nomina.span_words import KnownWords, are_opposites, is_empty, terms
+from nomina.span_words import KnownWords, are_opposites, eponyms, is_empty, is_narrower, is_restricting, terms
 
 NAMES = {
     "A:1": ("Abnormality of the skin", "Cutaneous abnormality"),
@@ -25,6 +25,7 @@ def test_the_terms_of_names_and_phrases_meet() -> None:
         ("thinning", "thick", True),
         ("increased", "decreased", True),
         ("hyperactive", "hypoactivity", True),
+        ("middiastolic", "systolic", True),
         ("thin", "slim", False),
         ("thin", "thin", False),
         ("", "thin", False),
@@ -32,6 +33,30 @@ def test_the_terms_of_names_and_phrases_meet() -> None:
 )
 def test_opposites(one: str, other: str, expected: bool) -> None:
     assert are_opposites(one, other) is are_opposites(other, one) is expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("midsystolic", "systolic", True),
+        ("hemiparesis", "paresis", True),
+        ("systolic", "midsystolic", False),
+        ("systolic", "systolic", False),
+        ("forearm", "arm", False),  # too short to be sure
+    ],
+)
+def test_words_that_hold_another_one(one: str, other: str, expected: bool) -> None:
+    assert is_narrower(one, other) is expected
+
+
+def test_words_that_narrow_a_finding_down() -> None:
+    words = terms("severe infantile spasms of late infants with bilateral tears".split())
+    assert [term.word for term in words if is_restricting(term)] == ["severe", "infantile", "late", "bilateral"]
+
+
+def test_eponyms_by_their_genitive() -> None:
+    assert eponyms("positive speed s test".split()) == {"speed"}
+    assert eponyms("s".split()) == eponyms([]) == frozenset()
 
 
 def test_known_words_are_made_once(make_kb, monkeypatch) -> None:

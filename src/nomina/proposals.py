@@ -23,7 +23,17 @@ from nomina.kb.store import Owner, Subset
 from nomina.linkers.base import NO_ROW, Level, Rule
 from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.fitted import read_fitted, write_fitted
-from nomina.span_words import KnownWords, Term, are_opposites, is_abnormality, terms
+from nomina.span_words import (
+    KnownWords,
+    Term,
+    are_opposites,
+    eponyms,
+    is_abnormality,
+    is_narrower,
+    is_restricting,
+    is_unsaid,
+    terms,
+)
 from nomina.spans import Proposal, propose
 from nomina.types import SCOPES, Candidate, Document, Mention, Prediction
 
@@ -127,6 +137,7 @@ class SpanLinker:
         self.known = KnownWords(linker.kb)
         self._vectors: dict[str, Vector] = {}
         self._name_terms = lru_cache(maxsize=1 << 15)(lambda row: terms(linker.kb.names[row].split()))
+        self._under = lru_cache(maxsize=1 << 8)(lambda concept: linker.kb.subset((concept,)).rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SpanLinker, (self.linker, self.model, self.within)
@@ -154,8 +165,8 @@ class SpanLinker:
         found: dict[tuple[str, ...], list[Hit]] = {}
         for proposal in proposals:
             if proposal.queries not in found:
-                rows = near[proposal.queries].items()
-                compared = ((row, cosine, self._missing(proposal, row)) for row, cosine in rows)
+                rows = near[proposal.queries]
+                compared = ((row, cosine, self._missing(proposal, row, rows)) for row, cosine in rows.items())
                 found[proposal.queries] = [Hit(row, c, lack) for row, c, lack in compared if lack is not None]
         return [found[proposal.queries] for proposal in proposals]
 
@@ -201,23 +212,40 @@ class SpanLinker:
         if new:
             self._vectors.update(zip(new, self.linker.embedding.encoder.encode(new), strict=True))
 
-    def _missing(self, proposal: Proposal, row: int) -> float | None:
+    def _missing(self, proposal: Proposal, row: int, near: Iterable[int]) -> float | None:
         """What the words in which a name differs lack to 1 in sum; None where one of either side has no counterpart.
 
         Counterparts are looked for among the words in which they differ: "short" is not "lower" in "lower limbs".
         """
         phrase, name = unshared(proposal.terms, self._name_terms(row)), unshared(self._name_terms(row), proposal.terms)
-        if not phrase and not name:
+        name = [term for term in name if not is_unsaid(term)]
+        if not phrase and (not name or self._is_implied(row, proposal.terms, name, near)):
             return 0.0
-        if not phrase or not name or any(map(is_abnormality, (*phrase, *name))):
+        if not phrase or not name or any(is_abnormality(term) or is_restricting(term) for term in (*phrase, *name)):
             return None
-        if any(are_opposites(one.word, other.word) for one in name for other in phrase):
+        if not eponyms(self.linker.kb.names[row].split()).isdisjoint(term.word for term in name):
+            return None
+        if any(are_apart(one.word, other.word) for one in name for other in phrase):
             return None
         left, right = (np.stack([self._vectors[term.word] for term in terms]) for terms in (name, phrase))
         cosines = left @ right.T
         if cosines.max(axis=1).min() < _NAME_WORD or cosines.max(axis=0).min() < _PHRASE_WORD:
             return None
         return float((1 - cosines.max(axis=1)).sum())
+
+    def _is_implied(self, row: int, phrase: Sequence[Term], more: Sequence[Term], near: Iterable[int]) -> bool:
+        """Whether what a name says more than a phrase is an organ that the phrase cannot but mean: a heart's murmur.
+
+        So it is where all near names with the words of the phrase are of concepts under that of the name, and one of
+        them goes without the organ: "late systolic murmur" under "systolic heart murmur".
+        """
+        if not all(self.known.is_part(term.word) for term in more):
+            return False
+        with_phrase = [other for other in near if not unshared(phrase, self._name_terms(other))]
+        without_organ = [other for other in with_phrase if len(unshared(more, self._name_terms(other))) == len(more)]
+        return bool(without_organ) and any(
+            self._under(owner.entity_id)[with_phrase].all() for owner in self.owners(row)
+        )
 
     def _judged(self, proposal: Proposal, hits: Sequence[Hit]) -> Judged:
         if not hits or self.linker.dictionary.lexicon.lookup(proposal.text):
@@ -248,6 +276,11 @@ class SpanLinker:
             abstained=kept[0].score < floor,
             probability=kept[0].score,
         )
+
+
+def are_apart(name: str, phrase: str) -> bool:
+    """Whether a word of a name cannot stand beside one of a phrase, however near their vectors are."""
+    return are_opposites(name, phrase) or is_narrower(name, phrase)
 
 
 def unshared(terms: Sequence[Term], others: Sequence[Term]) -> list[Term]:

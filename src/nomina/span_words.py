@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,12 +22,24 @@ ABNORMALITY = "abnormality"
 """What a name says of an organ in general; stands for the vague nouns of a text."""
 
 _SHORTEST = 2
+_SHORTEST_BASE = 5
+_MIDDLE = "mid"
 _VAGUE = "manifestation sign symptom problem involvement dysfunction impairment disturbance complaint deficit"
 _OPPOSITES = """
     increased decreased, high low, long short, large small, thick thin, wide narrow, upper lower, left right,
     proximal distal, anterior posterior, medial lateral, early delayed, absent supernumerary, hard soft, male female,
-    increased low, high decreased, increase loss, stiff lax
+    increased low, high decreased, increase loss, stiff lax, systolic diastolic
 """
+_RESTRICTING = frozenset(
+    """
+    mild moderate severe profound acute subacute chronic transient persistent recurrent intermittent episodic paroxysmal
+    periodic progressive nonprogressive stable deteriorating worsening improving congenital acquired neonatal infantile
+    juvenile adult early late primary secondary familial hereditary idiopathic unilateral bilateral asymmetric symmetric
+    left right focal multifocal diffuse generalized localized partial complete total isolated upper lower proximal
+    distal anterior posterior medial lateral central peripheral mid
+    """.split()
+)
+_UNSAID = frozenset("system tract".split())
 _OPPOSITE_PREFIXES = (("hyper", "hypo"), ("macro", "micro"), ("brady", "tachy"), ("poly", "oligo"))
 PREPOSITIONS = frozenset("of in with on at to for by from due".split())
 _EMPTY = frozenset(
@@ -150,9 +163,39 @@ def is_vague(word: str) -> bool:
     return bool(parts) and parts[-1] in _VAGUE_FAMILIES
 
 
+def is_restricting(term: Term) -> bool:
+    """Whether a word narrows a finding down, so that no other word stands for it: "late", "severe", "bilateral"."""
+    return term.word in _RESTRICTING
+
+
+def is_unsaid(term: Term) -> bool:
+    """Whether names have a word that texts leave out: "abnormality of the urinary system"."""
+    return term.word in _UNSAID
+
+
+def eponyms(words: Sequence[str]) -> frozenset[str]:
+    """The words of a look-up key that are people's names, by their genitive: "speed" of "speed s test"."""
+    return frozenset(word for word, behind in pairwise(words) if behind == "s")
+
+
+@lru_cache(maxsize=1 << 16)
+def is_narrower(one: str, other: str) -> bool:
+    """Whether a lower-case word is another one with something before it that narrows it down.
+
+    >>> is_narrower("midsystolic", "systolic"), is_narrower("systolic", "midsystolic"), is_narrower("heart", "art")
+    (True, False, False)
+    """
+    return len(other) >= _SHORTEST_BASE and len(one) > len(other) and one.endswith(other)
+
+
 def is_abnormality(term: Term) -> bool:
     """Whether a word says "abnormal" in whatever form, which no other word stands for."""
     return term.families == _ABNORMALITY
+
+
+def _bare(word: str) -> str:
+    """A word without "mid"."""
+    return word.removeprefix(_MIDDLE) or word
 
 
 @lru_cache(maxsize=1 << 16)
@@ -162,7 +205,7 @@ def are_opposites(one: str, other: str) -> bool:
     >>> are_opposites("thinning", "thick"), are_opposites("hypertension", "hypotensive"), are_opposites("thin", "slim")
     (True, True, False)
     """
-    if families(one)[-1:] + families(other)[-1:] in _OPPOSITE_FAMILIES:
+    if families(_bare(one))[-1:] + families(_bare(other))[-1:] in _OPPOSITE_FAMILIES:
         return True
     return any(
         (one.startswith(a) and other.startswith(b)) or (one.startswith(b) and other.startswith(a))
