@@ -95,6 +95,10 @@ def test_a_synonym_that_is_not_in_the_kb():
         assert found(nomina.load(linker), "Breathlessness at night.") == [("Breathlessness", ((0, 14),), "HP:0002094")]
 
 
+def test_a_general_mention_is_not_a_narrower_concept():
+    assert first(nomina.load(), "systolic murmur") == "HP:0031664"
+
+
 @pytest.mark.parametrize("linker", LINKERS)
 @pytest.mark.parametrize("apostrophe", ["'", "’"])
 def test_quotes(make_kb, linker, apostrophe):

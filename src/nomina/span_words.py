@@ -168,6 +168,11 @@ def is_restricting(term: Term) -> bool:
     return term.word in _RESTRICTING
 
 
+def narrowing(key: str) -> list[Term]:
+    """The words of a look-up key that narrow a finding down."""
+    return terms([word for word in key.split() if word in _RESTRICTING])
+
+
 def is_unsaid(term: Term) -> bool:
     """Whether names have a word that texts leave out: "abnormality of the urinary system"."""
     return term.word in _UNSAID

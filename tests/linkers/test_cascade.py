@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from linker_cases import ENCODER, needs_shipped
+from word_encoder import WordEncoder
 
 import nomina
 from nomina import encoders
@@ -20,7 +21,7 @@ from nomina.encoders.onnx import KIND, OnnxEncoder
 from nomina.errors import ArtifactError, UsageError
 from nomina.linkers.base import NO_ROW, Rule
 from nomina.linkers.calibration import Calibration
-from nomina.linkers.cascade import CascadeLinker
+from nomina.linkers.cascade import NARROWER, CascadeLinker
 from nomina.linkers.dictionary import DictionaryLinker
 from nomina.linkers.embedding import EmbeddingLinker
 from nomina.types import Document, Mention, Query
@@ -73,6 +74,24 @@ def test_the_dictionary_answers_what_it_knows_and_the_encoder_the_rest(kb):
     assert (ranking.rows[0, 1:] == NO_ROW).all()  # a hit is not filled up
     assert (ranking.rows[3] == NO_ROW).all()
     assert ranking.rows[1, 0] == kb.row("heart attack")
+
+
+def test_a_name_that_is_narrower_than_the_mention_is_put_lower(make_kb):
+    kb = make_kb({"C:1": "Late systolic murmur", "C:2": "Systolic heart murmur", "C:3": "Severe late murmur"})
+    linker = CascadeLinker(kb, WordEncoder({"murmur murmurr": 0.9}), index="float32")
+    row = {id: kb.row(kb[id].name.lower()) for id in kb}
+    asked, said = queries("systolic murmurr", "systolic murmurr, late and severe")
+    near = linker.embedding.rank([asked], 3)
+    assert near.rows[0].tolist() == [row["C:1"], row["C:2"], row["C:3"]]  # two words of three each, one of three
+    cosines = [1.9 / 6**0.5, 1.9 / 6**0.5, 0.9 / 6**0.5]
+    assert near.scores[0].tolist() == pytest.approx(cosines)
+    ranking = linker.rank([asked], 3)
+    assert ranking.rows[0].tolist() == [row["C:2"], row["C:1"], row["C:3"]]
+    lower = [cosines[1], cosines[0] - NARROWER, cosines[2] - 2 * NARROWER]
+    assert ranking.scores[0].tolist() == pytest.approx(lower)
+    assert linker.rank([asked], 1).rows.tolist() == [[row["C:2"]]]
+    for own, other in zip(linker.rank([said], 3), linker.embedding.rank([said], 3), strict=True):
+        assert own.tolist() == other.tolist()
 
 
 def test_what_is_known_and_filtered_out_is_not_given_to_the_encoder(kb):
