@@ -6,7 +6,8 @@ Two weights are fitted on text that nobody annotated for it, the abstracts of NC
 that the dictionary knows is judged with the names hidden that it was known by, as if the KB had none of them; its
 concept is the right answer, every other one a wrong one, and so is every answer to a phrase that touches no known name.
 The constant and the threshold are chosen on GSC+ dev, where they are also judged with each document left out in turn.
-JAX is not used to choose anything.
+JAX is not used to choose anything. Single words of dev that no KB name knows are counted, and those shown that are
+nearest to a name: whether phrases of one word are worth asking for.
 
 Writes ``results/span_model.json``, and the model as ``spans.json`` beside the encoder.
 """
@@ -14,6 +15,7 @@ Writes ``results/span_model.json``, and the model as ``spans.json`` beside the e
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -35,6 +37,7 @@ from nomina.kb.sources import default_kb
 from nomina.linkers.cascade import CascadeLinker
 from nomina.pipeline import Pipeline
 from nomina.proposals import FEATURES, Hit, SpanLinker, SpanModel
+from nomina.span_words import is_empty
 from nomina.spans import Proposal, propose
 from nomina.types import Document, Span
 
@@ -42,6 +45,9 @@ LEAST = 0.65  # cosine of the names that are looked at while fitting
 SILVER = (("ncbi-disease", "raw", "NCBItrainset_corpus.txt"), ("bc5cdr", "raw", "CDR_TrainingSet.PubTator.txt"))
 UNFITTED = SpanModel((0.0, 1.0, 0.0), 0.5)
 DECIMALS = 4
+SHORTEST = 5
+NEAREST = 8
+WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 
 Floats = NDArray[np.float64]
 
@@ -83,6 +89,7 @@ def main() -> None:
         for label, spans in (("before", None), ("after", SpanLinker(linker, chosen))):
             pipeline = Pipeline(linker, Detector(linker.dictionary.lexicon, mode), k=1, context=False, spans=spans)
             metrics[f"{mode}_{label}"] = measured(pipeline, dev, gold, jax, mains)
+    metrics["single_unknown_words"] = single_words(SpanLinker(linker, chosen), dev, gold)
     metrics["speed"] = speed(linker, chosen, texts)
     record("span_model", metrics, kb=kb.manifest.release, model=model.fingerprint, onnxruntime=onnxruntime.__version__)
     print_figures(metrics)
@@ -234,6 +241,32 @@ def lenient(gold: Mapping[str, Links], found: Mapping[str, Links]) -> dict[str, 
     precision, recall = right / given, reached / there
     f1 = 2 * precision * recall / (precision + recall)
     return {name: round(100 * v, 2) for name, v in (("precision", precision), ("recall", recall), ("f1", f1))}
+
+
+def single_words(
+    spans: SpanLinker, texts: Mapping[str, str], gold: Mapping[str, Links]
+) -> dict[str, int | list[tuple[str, str, float, bool]]]:
+    """How many words stand alone as an unknown one, how many are annotated, and the nearest: word, name, cosine, right.
+
+    Words that carry no finding and those shorter than ``SHORTEST`` are left out.
+    """
+    words: dict[str, set[str]] = {}
+    count = annotated = 0
+    for document, text in texts.items():
+        for match in WORD.finditer(text):
+            word = match.group().lower()
+            if not is_empty(word) and not spans.known.knows(word):
+                concepts = {concept for span, concept in gold[document] if span == match.span()}
+                count, annotated = count + 1, annotated + bool(concepts)
+                words.setdefault(word, set()).update(concepts)
+    ranking = spans.linker.embedding.nearest(list(words), 1)
+    kb = spans.linker.kb
+    rated = [
+        (word, kb.surface(row), round(score, DECIMALS), not words[word].isdisjoint(kb.owners(row)))
+        for word, row, score in zip(words, ranking.rows[:, 0].tolist(), ranking.scores[:, 0].tolist(), strict=True)
+    ]
+    nearest = sorted(rated, key=lambda each: -each[2])[:NEAREST]
+    return {"words": count, "annotated": annotated, "nearest": nearest}
 
 
 def speed(linker: CascadeLinker, model: SpanModel, texts: Sequence[str]) -> dict[str, float]:
