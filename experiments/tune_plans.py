@@ -144,6 +144,13 @@ def _mpnet() -> Iterator[Run]:
         yield Run(task + PUBLISHED, base, 3e-5, 3, "biosyn", batch=64, seed=1)
 
 
+def _probe() -> Iterator[Run]:
+    """What ``probing.py`` probes: the recipe of ``final``, and BioSyn's loss from an encoder not aligned."""
+    for task in _BIOSYN:
+        yield replace(_BERT, **_NAMES, task=task, base="mini", loss="marginal", epochs=8, seed=1)
+        yield replace(_BERT, task=task, loss="biosyn", epochs=8, seed=1)
+
+
 PLANS: dict[str, list[Run]] = {
     "smoke": [
         Run("ncbi", "raw", 5e-5, 1, prefix=PREFIX, names=64, loss="marginal", negatives=4),
@@ -163,4 +170,5 @@ PLANS: dict[str, list[Run]] = {
     "published": list(_published()),
     "seeds": list(_seeds()),
     "mpnet": list(_mpnet()),
+    "probe": list(_probe()),
 }
