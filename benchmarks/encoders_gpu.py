@@ -57,16 +57,17 @@ def main() -> None:
                 seconds.setdefault(f"{device}, {setting}", {})[title] = round(found, 2)
                 print(f"{title} {device} {setting}: {found:.2f} s", flush=True)
     card = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
+    libraries = {"torch": torch.__version__, "transformers": transformers.__version__}
     report = {
         "commit": given.commit,
         "machine": {"cpu cores": os.cpu_count(), "threads": torch.get_num_threads(), "card": card},
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__},
+        "versions": {"python": platform.python_version(), **libraries},
         "names": len(names),
         "mentions": len(mentions),
         "sampled": given.sample,
         "seconds": seconds,
         "ratios": ratios(seconds),
-    }  # fmt: skip
+    }
     given.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
