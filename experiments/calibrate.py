@@ -38,7 +38,7 @@ CORPORA = {"ncbi": ("ncbi-disease", "biosyn"), "bc5cdr-d": ("bc5cdr", "biosyn-di
 DEPTH = 20  # concepts, so that one is left when the gold ones are taken out
 BINS = 10
 PENALTY = 1.0  # half of it times the squared weights: there are some hundred cases
-DICTIONARY = ("exact", "normalised", "spelling", "inflection", "order", "derivation", "abbreviation")
+DICTIONARY = ("exact", "normalised", "spelling", "inflection", "order", "derivation", "lay term", "abbreviation")
 
 Floats = NDArray[np.float64]
 
