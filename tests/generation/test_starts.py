@@ -12,12 +12,15 @@ from nomina.generation.starts import Starts
 STEPS = st.lists(st.sampled_from([0, 0, 1, 1, 1, 2, 900, 65_535, 65_536, 100_000]), max_size=300)
 
 
-@given(STEPS)
-def test_numbers_are_found_again_and_so_is_the_place_of_each(steps) -> None:
+@given(STEPS, st.data())
+def test_numbers_are_found_again_and_so_is_the_place_of_each(steps, data) -> None:
     numbers = np.cumsum([0, *steps]).astype(np.uint32)
     starts = Starts.of(numbers)
     assert starts.size == len(numbers)
     assert starts.at(np.arange(len(numbers))).tolist() == numbers.tolist()
+    start = data.draw(st.integers(0, len(numbers)))
+    stop = data.draw(st.integers(start, len(numbers)))
+    assert starts.span(start, stop).tolist() == numbers[start:stop].tolist()
     asked = np.unique(np.concatenate([numbers, numbers + 1, numbers + 70_000])).astype(np.int64)
     assert starts.last_up_to(asked).tolist() == (np.searchsorted(numbers, asked, "right") - 1).tolist()
 

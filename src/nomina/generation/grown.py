@@ -7,7 +7,10 @@ beam search need not know of it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from nomina.generation.layers import Mask, lift, offsets_of
 from nomina.generation.starts import Ints
@@ -40,7 +43,9 @@ class GrownTrie(Trie):
         arrays = self.delta.arrays
         added[arrays.leaves[chosen[arrays.rows]]] = True
         first, targets = self._added_first, self._added_targets
-        lift(added, arrays.levels, lambda numbers: first[numbers], lambda start, stop: nodes[targets[start:stop]])
+        lift(
+            added, arrays.levels, lambda start, stop: first[start:stop], lambda start, stop: nodes[targets[start:stop]]
+        )
         return Within(chosen, nodes)
 
     def rows_of(self, nodes: Ints, within: Within | None = None) -> tuple[Ints, Ints]:
@@ -75,17 +80,17 @@ class GrownTrie(Trie):
 
     def _first(self, nodes: Ints) -> Ints:
         added = nodes - self.main.size
-        behind = self._plain + self._added_first[np.maximum(added, 0)]
+        behind = self._added_first.take(added, mode="clip") + self._plain
         return np.where(added >= 0, behind, self.main._first(np.minimum(nodes, self.main.size)))
 
-    def _tokens(self, edges: Ints) -> Ints:
+    def _tokens(self, edges: Ints) -> NDArray[Any]:
         added = edges - self._plain
-        behind = self._added_tokens[np.maximum(added, 0)]
-        return np.where(added >= 0, behind, self.main._tokens(np.minimum(edges, self._plain - 1)))
+        behind = self._added_tokens.take(added, mode="clip")
+        return np.where(added >= 0, behind, self.main.arrays.tokens.take(edges, mode="clip"))
 
     def _targets(self, edges: Ints) -> Ints:
         added = edges - self._plain
-        return np.where(added >= 0, self._added_targets[np.maximum(added, 0)], edges + 1)
+        return np.where(added >= 0, self._added_targets.take(added, mode="clip"), edges + 1)
 
 
 def _twins(main: FlatTrie, delta: FlatTrie) -> Ints:
@@ -101,7 +106,7 @@ def _twins(main: FlatTrie, delta: FlatTrie) -> Ints:
     return twins
 
 
-def _united(main: FlatTrie, delta: FlatTrie, twins: Ints) -> tuple[Ints, Ints, Ints]:
+def _united(main: FlatTrie, delta: FlatTrie, twins: Ints) -> tuple[Ints, NDArray[Any], Ints]:
     """First edge of each node of the small trie, and tokens and targets of all their edges: both tries' together."""
     own = delta.children(np.arange(delta.size))
     old = main.children(twins)
@@ -113,4 +118,5 @@ def _united(main: FlatTrie, delta: FlatTrie, twins: Ints) -> tuple[Ints, Ints, I
     targets = np.concatenate([own.nodes + main.size, old.nodes[only]])
     order = np.lexsort((tokens, owners))
     counts = np.bincount(owners, minlength=delta.size)
-    return offsets_of(counts), tokens[order], targets[order]
+    kind = np.result_type(main.arrays.tokens, delta.arrays.tokens)
+    return offsets_of(counts), tokens[order].astype(kind), targets[order]

@@ -83,21 +83,23 @@ def layered(tokens: NDArray[Any], lengths: Ints, rows: NDArray[Any]) -> TrieArra
     return TrieArrays(np.array(levels), bases, top, leaf, owned, offsets, joined)
 
 
-def lift(nodes: Mask, levels: Ints, first: Callable[[Ints], Ints], below: Callable[[int, int], Mask]) -> None:
+def lift(
+    nodes: Mask, levels: Ints, first: Callable[[int, int], NDArray[Any]], below: Callable[[int, int], Mask]
+) -> None:
     """Allow each node that has an edge to an allowed one, the deepest level first.
 
     Args:
         nodes: (N,) the allowed ones; changed in place.
         levels: as in ``TrieArrays``.
-        first: the first edge of nodes 0 to N.
+        first: the first edges of the nodes from one up to another, N included.
         below: whether the edges from one number up to another lead to allowed nodes, as these then are.
     """
     for start, stop in zip(levels[-3::-1].tolist(), levels[-2:0:-1].tolist(), strict=True):
-        bounds = first(np.arange(start, stop + 1))
+        bounds = first(start, stop + 1)
         inner = np.flatnonzero(bounds[1:] > bounds[:-1])
         if len(inner):
             reached = below(int(bounds[0]), int(bounds[-1]))
-            nodes[start + inner] |= np.logical_or.reduceat(reached, bounds[inner] - bounds[0])
+            nodes[start + inner] |= np.logical_or.reduceat(reached, (bounds[inner] - bounds[0]).astype(np.int64))
 
 
 def offsets_of(counts: NDArray[Any]) -> Ints:

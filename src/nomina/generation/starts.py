@@ -47,9 +47,17 @@ class Starts(NamedTuple):
     def at(self, places: Ints) -> Ints:
         """The numbers at some places."""
         beyond = places - len(self.top)
-        below = self.top[np.minimum(places, len(self.top) - 1)]
-        packed = self.bases[places >> _BITS] + self.offsets[np.maximum(beyond, 0)]
-        return np.where(beyond < 0, below, packed).astype(np.int64)
+        packed = self.bases.take(places >> _BITS) + self.offsets.take(beyond, mode="clip")
+        return np.where(beyond < 0, self.top.take(places, mode="clip"), packed).astype(np.int64)
+
+    def span(self, start: int, stop: int) -> NDArray[Any]:
+        """The numbers from one place up to another, unsigned: quicker than ``at`` for many of them."""
+        first = start >> _BITS << _BITS
+        numbers = np.repeat(self.bases[start >> _BITS : -(-stop // BLOCK)], BLOCK)[start - first : stop - first]
+        top = len(self.top)
+        numbers[max(top - start, 0) :] += self.offsets[max(start - top, 0) : max(stop - top, 0)]
+        numbers[: max(top - start, 0)] = self.top[start:stop]
+        return numbers
 
     def last_up_to(self, numbers: Ints) -> Ints:
         """The last place whose number is not above each of these. Quicker where these are sorted."""

@@ -99,7 +99,7 @@ class Trie(ABC):
         start, stop = self.ranges(nodes)
         offsets = offsets_of(stop - start)
         edges = np.arange(offsets[-1]) + np.repeat(start - offsets[:-1], stop - start)
-        tokens, targets = self._tokens(edges), self._targets(edges)
+        tokens, targets = self._tokens(edges).astype(np.int64), self._targets(edges)
         if (chosen := within or self.alive) is None:
             return Children(tokens, targets, offsets)
         kept = chosen.nodes[targets]
@@ -196,8 +196,8 @@ class Trie(ABC):
         """First edge of nodes 0 to ``size``."""
 
     @abstractmethod
-    def _tokens(self, edges: Ints) -> Ints:
-        """Tokens of edges."""
+    def _tokens(self, edges: Ints) -> NDArray[Any]:
+        """Tokens of edges, of any type of integer."""
 
     @abstractmethod
     def _targets(self, edges: Ints) -> Ints:
@@ -236,7 +236,7 @@ class FlatTrie(Trie):
         chosen = rows & self.alive.rows if self.alive is not None else rows
         nodes = np.zeros(self.size, np.bool_)
         nodes[self.arrays.leaves[chosen[self.arrays.rows]]] = True
-        lift(nodes, self.arrays.levels, self._first, lambda start, stop: nodes[start + 1 : stop + 1])
+        lift(nodes, self.arrays.levels, self._starts.span, lambda start, stop: nodes[start + 1 : stop + 1])
         return Within(chosen, nodes)
 
     def rows_of(self, nodes: Ints, within: Within | None = None) -> tuple[Ints, Ints]:
@@ -253,18 +253,21 @@ class FlatTrie(Trie):
         return rows[kept], offsets_of(kept)[offsets]
 
     def paths(self, rows: Ints) -> tuple[Ints, Ints]:
-        """See ``Trie.paths``. Parents are found by binary search, all at a time; sorted nodes have sorted parents."""
+        """See ``Trie.paths``. From the leaves up; sorted nodes have sorted parents, which are quicker to find."""
         leaves = self.leaf_of(rows)
-        order = np.argsort(leaves, kind="stable")
-        nodes = leaves[order]
-        found: list[Ints] = []
-        while (nodes > 0).any():
-            edges = np.maximum(nodes - 1, 0)
-            found.append(np.where(nodes > 0, self._tokens(edges), NO_NODE))
-            nodes = np.where(nodes > 0, self._starts.last_up_to(edges), 0)
-        table = np.full((len(rows), len(found)), NO_NODE, np.int64)
-        table[order] = np.array(found[::-1], np.int64).reshape(len(found), len(rows)).T
-        return table[table >= 0], (table >= 0).sum(axis=1)
+        owner = np.argsort(leaves, kind="stable")
+        owners, parts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        while len(owner := owner[leaves[owner] > 0]):
+            edges = leaves[owner] - 1
+            owners.append(owner)
+            parts.append(self._tokens(edges))
+            leaves[owner] = self._starts.last_up_to(edges)
+        above = np.repeat(np.arange(len(owners)), list(map(len, owners)))
+        every = np.concatenate(owners)
+        lengths = np.bincount(every, minlength=len(rows))
+        tokens = np.zeros(len(every), np.int64)
+        tokens[np.cumsum(lengths)[every] - above] = np.concatenate(parts)
+        return tokens, lengths
 
     def leaf_of(self, rows: Ints) -> Ints:
         """The leaf of each row; 0 where it has none."""
@@ -280,7 +283,7 @@ class FlatTrie(Trie):
     def edges(self) -> Edges:
         """See ``Trie.edges``."""
         kind = np.int32 if self.size < 1 << 31 else np.int64
-        first = self._first(np.arange(self.size + 1)).astype(kind)
+        first = self._starts.span(0, self.size + 1).astype(kind)
         widest = int(np.diff(first).max())
         return Edges(first, self.arrays.tokens.astype(np.int32), np.zeros(0, kind), len(self.arrays.tokens), 0, widest)
 
@@ -291,8 +294,8 @@ class FlatTrie(Trie):
     def _first(self, nodes: Ints) -> Ints:
         return self._starts.at(nodes)
 
-    def _tokens(self, edges: Ints) -> Ints:
-        return self.arrays.tokens[edges].astype(np.int64)
+    def _tokens(self, edges: Ints) -> NDArray[Any]:
+        return self.arrays.tokens.take(edges)
 
     def _targets(self, edges: Ints) -> Ints:
         return edges + 1
