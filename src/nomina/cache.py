@@ -19,8 +19,8 @@ from nomina.files import home, try_lock
 from nomina.kb.get import fetched_again
 from nomina.kb.store import KnowledgeBase
 
-Kind = Literal["kb", "lexicon", "spans", "tfidf", "index", "downloads"]
-"""KBs by name; tables of names and variants; words of names; TF-IDF's lists; vectors; downloads that broke off."""
+Kind = Literal["kb", "lexicon", "spans", "tfidf", "index", "trie", "downloads"]
+"""KBs by name; tables of names and variants; words of names; TF-IDF's lists; vectors; tries; broken-off downloads."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -30,6 +30,7 @@ _FOLDERS: dict[Kind, str] = {
     "spans": "spans",
     "tfidf": "tfidf",
     "index": "embeddings",
+    "trie": "tries",
     "downloads": "downloads",
 }
 _NAMES: dict[Kind, re.Pattern[str]] = {
@@ -38,6 +39,7 @@ _NAMES: dict[Kind, re.Pattern[str]] = {
     "spans": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+\.words"),
     "tfidf": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+\.postings"),
     "index": re.compile(r"(?P<kb>[0-9a-f]{32})\.(?P<encoder>[^.]+)\.(?P<index>[a-z0-9-]+)\.[^.]+"),
+    "trie": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+(\.[0-9a-f]{32})?\.[^.]+\.trie"),
     "downloads": re.compile(r"(?P<name>[a-z0-9-]+)-(snapshot|owner)"),
 }
 _HIDDEN = re.compile(r"\.(.+)\.(?:[0-9a-f]{12}\.tmp|\w{8}\.parts)")

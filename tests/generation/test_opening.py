@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from trie_cases import walked, word_piece
 
+from nomina.cache import entries
 from nomina.errors import ArtifactError
 from nomina.files import home
 from nomina.generation import opening
@@ -55,7 +56,7 @@ def test_a_trie_is_made_once_and_found_again(cache, make_kb, spelling) -> None:
     assert told == [(0, 6), (6, 6)]
     assert names(open_trie(kb, spelling, lambda done, of: told.append((done, of))), kb, spelling) == set(kb.surfaces())
     assert len(told) == 2
-    assert files() == {f"{kb.fingerprint}.{spelling.fingerprint[:32]}.{opening.TRIE_VERSION}"}
+    assert files() == {f"{kb.fingerprint}.{spelling.fingerprint[:32]}.{opening.TRIE_VERSION}.trie"}
 
 
 def test_names_are_spelt_some_at_a_time(cache, make_kb, spelling, monkeypatch) -> None:
@@ -87,6 +88,9 @@ def test_a_later_version_takes_over_the_trie_where_enough_of_it_is_old(
     assert names(trie, later, spelling) == every
     assert names(retired, last, spelling) == every - {"lung", "lung failure"}  # X:a has the name "heart" too
     assert len(files()) == (3 if grown else 2)
+    assert [entry.path.name for entry in entries()] == sorted(files())
+    assert {entry.kind for entry in entries()} == {"trie"}
+    assert {entry.fingerprint for entry in entries()} == set(last.lineage if grown else later.lineage)
     monkeypatch.setenv("NOMINA_HOME", str(cache / "other"))
     assert walked(open_trie(last, spelling)) == walked(retired)
 

@@ -24,7 +24,7 @@ _DIGITS = 12
 """Of a fingerprint, where it is shown; some of them may stand for a KB."""
 
 _LEAST_DIGITS = 8
-_KINDS = ("kb", "lexicon", "spans", "tfidf", "index", "downloads")
+_KINDS = ("kb", "lexicon", "spans", "tfidf", "index", "trie", "downloads")
 _CLEAR_EXAMPLES = """\b
 Examples:
   nomina cache clear --older-than 90     what was not used for 90 days
@@ -40,7 +40,7 @@ def cache() -> None:
 
     The folder is NOMINA_HOME, else the user's cache folder. In it are KBs (the default one and those of `nomina kb
     get`), tables of their names and variants (lexicon) and of their words (spans), TF-IDF's lists, vectors of names
-    (index), and downloads that broke off.
+    (index), names as tokens (trie), and downloads that broke off.
     """
 
 
@@ -79,9 +79,9 @@ def info(as_json: bool) -> None:
 def clear(kinds: tuple[Kind, ...], kb: str | None, older_than: float | None, yes: bool) -> None:
     """Remove what nomina can make again: all of it, or that of some kinds.
 
-    KIND is kb, lexicon, spans, tfidf, index or downloads. KBs outside the cache folder are never touched, nor are
-    those in it that were made of files which you gave to `nomina kb get`. What another process is making is left. What
-    is removed is made again, or fetched again, when it is next needed; vectors of a large KB take minutes.
+    KIND is kb, lexicon, spans, tfidf, index, trie or downloads. KBs outside the cache folder are never touched, nor
+    are those in it that were made of files which you gave to `nomina kb get`. What another process is making is left.
+    What is removed is made again, or fetched again, when it is next needed; vectors of a large KB take minutes.
     """
     from nomina import cache
 

@@ -133,7 +133,7 @@ def _made(kb: KnowledgeBase, spelling: Spelling, start: int, progress: Progress 
 
 
 def _name(kb: str, spelling: Spelling, *more: str) -> str:
-    return ".".join((kb, spelling.fingerprint[:32], *more, TRIE_VERSION))
+    return ".".join((kb, spelling.fingerprint[:32], *more, TRIE_VERSION, "trie"))
 
 
 class _DamagedError(Exception):
