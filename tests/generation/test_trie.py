@@ -217,3 +217,5 @@ def test_arrays_of_another_trie_are_not_whole(field: str) -> None:
     assert not FlatTrie.is_whole(list(one._replace(**{field: getattr(other, field)})), 9)
     assert not FlatTrie.is_whole(list(one)[:-1], 2)
     assert not FlatTrie.is_whole(list(one), 1)
+    assert not FlatTrie.is_whole(list(one._replace(**{field: getattr(one, field).astype(np.float32)})), 9)
+    assert not FlatTrie.is_whole(list(one._replace(**{field: getattr(one, field)[:0]})), 9)

@@ -177,7 +177,9 @@ class Trie(ABC):
         mention without candidates. Retired rows are left out.
         """
         numbers = np.repeat(np.arange(len(rows)), [len(found) for found in rows])
-        pairs = np.unique(np.stack([numbers, np.concatenate([np.zeros(0, np.int64), *rows])]), axis=1)
+        joined = np.concatenate([np.zeros(0, np.int64), *rows])
+        most = int(joined.max(initial=0)) + 1
+        pairs = np.stack(np.divmod(np.unique(numbers * most + joined), most))
         if self.alive is not None:
             pairs = pairs[:, self.alive.rows[pairs[1]]]
         tokens, lengths = self.paths(pairs[1])
@@ -220,9 +222,11 @@ class FlatTrie(Trie):
     @classmethod
     def is_whole(cls, arrays: Arrays, rows: int) -> bool:
         """Whether arrays of a file are a trie for a KB of that many rows."""
-        if len(arrays) != len(TrieArrays._fields) or any(array.ndim != 1 for array in arrays):
+        if len(arrays) != len(TrieArrays._fields) or any(a.ndim != 1 or a.dtype.kind not in "iu" for a in arrays):
             return False
         found = TrieArrays(*arrays)
+        if not min(map(len, (found.levels, found.bases, found.top, found.offsets))):
+            return False
         numbers = found.starts.size
         return (
             len(found.tokens) == numbers - 2 == found.levels[-1] - 1
