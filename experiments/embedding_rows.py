@@ -17,6 +17,9 @@ from common import ROOT
 
 CLEAN = ("ncbi:clean-kb", "bc5cdr-d:clean-kb")
 PUBLISHED = ("ncbi:as-published", "bc5cdr-d:as-published", "askapatient:as-published")
+ABSTRACTS = CLEAN + PUBLISHED[:2]
+CHEMICALS = ("bc5cdr-c:clean-kb", "bc5cdr-c:as-published")
+"""Some 800,000 names: half an hour for an encoder of BERT's type on two cores."""
 RAW = "SapBERT on MiniLM, before self-alignment"
 
 
@@ -40,9 +43,11 @@ PLANS = (
     Plan("raw", RAW, "raw", CLEAN + PUBLISHED),
     Plan("tuned", TUNED, "tuned-ncbi", ("ncbi:clean-kb", "ncbi:as-published")),
     Plan("tuned", TUNED, "tuned-bc5cdr-d", ("bc5cdr-d:clean-kb", "bc5cdr-d:as-published")),
-    Plan("default-tiers", "embedded default", "default", CLEAN, tiers=True),
-    Plan("rescnn", "embedded default, its ResCNN alone", "default", CLEAN + PUBLISHED),
+    Plan("default-tiers", "embedded default", "default", ABSTRACTS, tiers=True),
+    Plan("aligned-tiers", f"{ALIGNED}, behind the dictionary", "aligned", ABSTRACTS, tiers=True),
+    Plan("rescnn", "embedded default, its ResCNN alone", "default", CLEAN + PUBLISHED + CHEMICALS),
     Plan("aligned", ALIGNED, "aligned", CLEAN + PUBLISHED, (RAW, "raw")),
+    Plan("aligned", ALIGNED, "aligned", CHEMICALS, (RAW, "raw")),
 )
 
 

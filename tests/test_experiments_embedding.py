@@ -106,7 +106,7 @@ def test_every_row_that_is_planned_is_a_task(script, tmp_path):
     rows, tasks = script("embedding_rows"), script("eval_tasks")
     there = {f"{task.corpus}:{task.protocol}" for task in tasks.TASKS}
     assert {row for plan in rows.PLANS for row in plan.rows} <= there
-    (plan,) = (plan for plan in rows.PLANS if plan.name == "aligned")
+    plan = next(plan for plan in rows.PLANS if plan.name == "aligned")
     assert "--against" not in rows.command(plan, tmp_path)
     (tmp_path / "raw").mkdir()
     command = rows.command(plan, tmp_path)
