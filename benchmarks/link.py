@@ -48,12 +48,12 @@ def abstracts(data: Path, corpus: str) -> list[Document]:
 
 def one(data: Path, corpus: str, overlaps: Overlaps, context: bool) -> dict[str, object]:
     """One setting, in this process."""
-    pipeline = load(overlaps=overlaps, context=context)
+    pipeline = load(overlaps=overlaps, context=context, spans=False)
     documents = abstracts(data, corpus)
     (other,) = set(CORPORA) - {corpus}
     first = timed(pipeline, documents)
     again = min(timed(pipeline, documents) for _ in range(AGAIN))
-    running = load(overlaps=overlaps, context=context)
+    running = load(overlaps=overlaps, context=context, spans=False)
     timed(running, abstracts(data, other))
     return {
         "abstracts": len(documents),
