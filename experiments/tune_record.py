@@ -1,9 +1,10 @@
 """Record what ``fine_tune.py`` brought back: ``python experiments/tune_record.py OUT/tune.json --plan final``.
 
-Writes ``results/fine_tune_<plan>.json``: of each run its options, its best figures on the development set by form and,
-where it saw it, those on the test set; of the runs with a test their means and spreads over seeds or folds. Forms:
-``dense`` is the encoder alone; ``names`` has the training mentions as further names of the KB; ``ngram`` adds a share
-of the 3-gram cosine that the development set chose, ``learnt`` the one that training came to.
+Writes ``results/fine_tune_<plan>.json``: of each run its options, the accuracy on the development set that it
+started from, its best figures there by form and, where it saw it, those on the test set; of the runs with a test their
+means and spreads over seeds or folds; and which runs of the plan are not there. Forms: ``dense`` is the encoder alone;
+``names`` has the training mentions as further names of the KB; ``ngram`` adds a share of the 3-gram cosine that the
+development set chose, ``learnt`` the one that training came to.
 """
 
 from __future__ import annotations
@@ -25,16 +26,33 @@ def main() -> None:
     options.add_argument("--plan", required=True)
     options.add_argument("--trained-at", required=True, help="the commit that it ran at")
     options.add_argument("--trained-by", required=True, help="the command that ran there")
+    options.add_argument("--missing", default="cut off by time", help="why runs of the plan are not there")
     arguments = options.parse_args()
     found = json.loads(arguments.tune.read_text(encoding="utf-8"))
-    runs = [{key: value for key, value in run.items() if key != "log"} for run in found["figures"].values()]
+    runs = [trimmed(run) for run in found["figures"].values()]
     published = any(run["run"]["task"].endswith(PUBLISHED) for run in runs)
     record(
         f"fine_tune_{arguments.plan}",
         {"test": summary(runs), "runs": runs},
         protocol="as-published" if published else "clean-kb",
+        missing=missing(arguments.plan, runs, arguments.missing),
         trained={**found["versions"], "commit": arguments.trained_at, "command": arguments.trained_by},
     )
+
+
+def trimmed(run: dict[str, Any]) -> dict[str, Any]:
+    """A run with the first line of its log in place of all."""
+    start = {form: figure for form, figure in run["log"][0].items() if form in FORMS}
+    return {key: value for key, value in run.items() if key != "log"} | {"start": start}
+
+
+def missing(plan: str, runs: list[dict[str, Any]], why: str) -> dict[str, Any]:
+    """The runs of a plan that are not there, and why."""
+    from tune_plans import PLANS  # which needs torch
+
+    there = {run["name"] for run in runs}
+    names = [run.name for run in PLANS[plan] if run.name not in there]
+    return {"why": why, "runs": names} if names else {}
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
