@@ -3,10 +3,11 @@
     python experiments/ship.py default --variant OUT/attention --base MINILM
     python experiments/ship.py sapbert-mini --variant OUT/bert-light
     python experiments/ship.py record OUT/distil.json OTHER/distil.json --trained-at COMMIT
+    python experiments/ship.py aligned MODEL/log.json --name align_mpnet --trained-at COMMIT --trained-by COMMAND
 
 ``default`` writes the embedded encoder (``src/nomina/data/encoder``; ``calibrate.py`` and ``span_model.py`` come next),
-``sapbert-mini`` the folder ``checkpoints/sapbert-mini``, ``record`` the file ``results/distil.json``. An export is
-compared with torch on every hundredth name of HPO.
+``sapbert-mini`` the folder ``checkpoints/sapbert-mini``, ``record`` the file ``results/distil.json``, ``aligned`` a
+file of what ``sapbert_align.py`` logged. An export is compared with torch on every hundredth name of HPO.
 """
 
 from __future__ import annotations
@@ -42,9 +43,17 @@ def main() -> None:
     stage = stages.add_parser("record")
     stage.add_argument("distilled", type=Path, nargs="+")
     stage.add_argument("--trained-at", required=True, help="the commit that distil.py ran at")
+    stage = stages.add_parser("aligned")
+    stage.add_argument("log", type=Path)
+    stage.add_argument("--name", required=True, help="of the result")
+    stage.add_argument("--trained-at", required=True, help="the commit that sapbert_align.py ran at")
+    stage.add_argument("--trained-by", required=True, help="the command that ran there")
     arguments = options.parse_args()
     if arguments.stage == "record":
         write_record(arguments.distilled, arguments.trained_at)
+        return
+    if arguments.stage == "aligned":
+        write_aligned(arguments)
         return
     sample = list(default_kb().surfaces())[::100]
     if arguments.stage == "default":
@@ -75,6 +84,15 @@ def write_record(paths: list[Path], trained_at: str) -> None:
     teacher = runs.pop("teacher")
     path = record("distil", {"teacher": teacher, "variants": runs}, seed=0, trained_at=trained_at)
     print(f"written: {path.name}; best: {max(runs, key=lambda name: runs[name]['best']['dev'])}")
+
+
+def write_aligned(arguments: argparse.Namespace) -> None:
+    """Development figures of an encoder before self-alignment and at its steps."""
+    found = json.loads(arguments.log.read_text(encoding="utf-8"))
+    log = [{key: value for key, value in entry.items() if key != "seconds"} for entry in found["log"] if "dev" in entry]
+    trained = {**found["versions"], "commit": arguments.trained_at, "command": arguments.trained_by}
+    metrics = {"untrained": found["before"], "best": found["best"], "steps": found["steps"], "log": log}
+    record(arguments.name, metrics, seed=found["options"]["seed"], trained=trained)
 
 
 if __name__ == "__main__":
