@@ -10,7 +10,7 @@ cost.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -95,6 +95,18 @@ def definitions(text: str) -> tuple[Definition, ...]:
             if definition is not None:
                 found.append(definition)
     return tuple(sorted(found, key=lambda definition: definition.short_span))
+
+
+def expander(text: str) -> Callable[[str], str]:
+    """What puts long forms in place of the short forms that a text defines; of two definitions the first counts."""
+    long: dict[str, str] = {}
+    for definition in definitions(text):
+        long.setdefault(definition.short, definition.long)
+    if not long:
+        return str
+    shorts = "|".join(map(re.escape, sorted(long, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<!\w)(?:{shorts})(?!\w)")
+    return lambda part: pattern.sub(lambda found: long[found.group()], part)
 
 
 def _brackets(text: str) -> list[tuple[int, int, int]]:

@@ -14,13 +14,12 @@ protocol                     k of  primary  whose
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from nomina.abbreviations import definitions
+from nomina.abbreviations import expander
 from nomina.errors import UsageError
 from nomina.evaluation.ids import IdMap, is_nil
 from nomina.kb.store import KnowledgeBase
@@ -97,7 +96,7 @@ def rewritten(document: Document, protocol: Protocol) -> Document:
     """A document with its texts as ``prepare`` makes them, nothing dropped: training data, say."""
     if not protocol.generative:
         return document
-    expand = _expander(document.text)
+    expand = expander(document.text)
     mentions = tuple(replace(mention, text=_lower(expand(mention.text))) for mention in document.mentions)
     return replace(document, text=_lower(document.text), mentions=mentions)
 
@@ -126,18 +125,6 @@ def _overlap(mention: Mention, other: Mention) -> bool:
     if mention.spans == other.spans and mention.gold == other.gold:
         return False
     return any(start < end2 and start2 < end for start, end in mention.spans for start2, end2 in other.spans)
-
-
-def _expander(text: str) -> Callable[[str], str]:
-    """Puts long forms in place of the short forms that the text defines; of two definitions the first counts."""
-    long: dict[str, str] = {}
-    for definition in definitions(text):
-        long.setdefault(definition.short, definition.long)
-    if not long:
-        return str
-    shorts = "|".join(map(re.escape, sorted(long, key=len, reverse=True)))
-    pattern = re.compile(rf"(?<!\w)(?:{shorts})(?!\w)")
-    return lambda mention: pattern.sub(lambda found: long[found.group()], mention)
 
 
 def _lower(text: str) -> str:
