@@ -138,7 +138,7 @@ def negation_triggers(text: str) -> list[Span]:
     """Offsets of the phrases that deny something, in order: words that belong to no mention, unless a name has them.
 
     >>> negation_triggers("She denies any seizures, and ataxia was not observed.")
-    [(4, 10), (40, 52)]
+    [(4, 14), (40, 52)]
     """
     lowered, table = _lowered(text), _negation()
     betrayals = _betrayals(lowered, _WORD.findall(lowered), table)
