@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -47,6 +48,7 @@ def main() -> None:
     with lzma.open(given.mentions, "rt", encoding="utf-8") as stream:
         rows = [line.rstrip("\n").split("\t") for line in stream]
     names, mentions = names[: given.most], [row[2] for row in rows if row[:2] == ["ncbi", "test"]][: given.most]
+    facts = facts_of(given, len(names), len(mentions))
     seconds: dict[str, dict[str, float]] = {}
     for title, encoder in encoders(given.minilm).items():
         for device in ["cuda", "cpu"] if torch.cuda.is_available() else ["cpu"]:
@@ -56,19 +58,29 @@ def main() -> None:
                 found = linking(encoder, setting, names, mentions, sampled)
                 seconds.setdefault(f"{device}, {setting}", {})[title] = round(found, 2)
                 print(f"{title} {device} {setting}: {found:.2f} s", flush=True)
+                write(given.output, facts, seconds)
+
+
+def facts_of(given: argparse.Namespace, names: int, mentions: int) -> dict[str, Any]:
+    """What the figures depend on."""
     card = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
     libraries = {"torch": torch.__version__, "transformers": transformers.__version__}
-    report = {
+    return {
         "commit": given.commit,
         "machine": {"cpu cores": os.cpu_count(), "threads": torch.get_num_threads(), "card": card},
         "versions": {"python": platform.python_version(), **libraries},
-        "names": len(names),
-        "mentions": len(mentions),
+        "names": names,
+        "mentions": mentions,
         "sampled": given.sample,
-        "seconds": seconds,
-        "ratios": ratios(seconds),
     }
-    given.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+def write(path: Path, facts: dict[str, Any], seconds: dict[str, dict[str, float]]) -> None:
+    """Write what there is so far: a run that is cut off keeps it."""
+    report = {**facts, "seconds": seconds, "ratios": ratios(seconds)}
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    temporary.replace(path)
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -141,11 +153,14 @@ def padded(encoder: TrainableEncoder, texts: Sequence[str]) -> np.ndarray:
 
 
 def ratios(seconds: dict[str, dict[str, float]]) -> dict[str, float]:
-    """How many times as long BERT takes, on one device and against ResCNN on the CPU."""
-    found = {where: round(times["BERT-base"] / times["ResCNN"], 2) for where, times in seconds.items()}
+    """How many times as long BERT takes, on one device and against ResCNN on the CPU, as far as both are measured."""
+    found = {
+        where: round(times["BERT-base"] / times["ResCNN"], 2) for where, times in seconds.items() if len(times) == 2
+    }
     for setting in SETTINGS[:2]:
-        if f"cuda, {setting}" in seconds:
-            on_gpu, on_cpu = seconds[f"cuda, {setting}"]["BERT-base"], seconds[f"cpu, {setting}"]["ResCNN"]
+        on_gpu = seconds.get(f"cuda, {setting}", {}).get("BERT-base")
+        on_cpu = seconds.get(f"cpu, {setting}", {}).get("ResCNN")
+        if on_gpu and on_cpu:
             found[f"BERT-base on the GPU / ResCNN on the CPU, {setting}"] = round(on_gpu / on_cpu, 2)
     return found
 
