@@ -1,1 +1,122 @@
-"""Names written token by token: what a generative linker may write, and how."""
+"""Names written token by token: what a generative linker may write, and how. ``GENERATORS`` names the models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from nomina.errors import ArtifactError
+
+if TYPE_CHECKING:
+    from nomina.generation.generator import Generator, Writing
+
+GENERATORS = {
+    "bart": "nomina.generation.bart.BartGenerator",
+    "shallow": "nomina.generation.shallow.ShallowGenerator",
+}
+"""Kind of a generative model, and where its class is."""
+
+DESCRIPTION = "generator.json"
+"""The file of a saved generator's folder that says its kind, its options, and how sources and targets are written."""
+
+
+def generator_class(kind: str) -> type[Generator]:
+    """The class of a kind of generator.
+
+    Raises:
+        ArtifactError: no such kind.
+        MissingExtra: torch is not installed.
+    """
+    from nomina.encoders.base import import_torch
+
+    if kind not in GENERATORS:
+        raise ArtifactError(f"no generator is called {kind!r}: the kinds are {', '.join(GENERATORS)}")
+    import_torch()
+    module, _, name = GENERATORS[kind].rpartition(".")
+    return cast("type[Generator]", getattr(import_module(module), name))
+
+
+def is_generator(folder: str | Path) -> bool:
+    """Whether a folder holds a generator: a saved one, or an encoder-decoder of Hugging Face."""
+    return Path(folder, DESCRIPTION).is_file() or _is_encoder_decoder(Path(folder))
+
+
+def load(folder: str | Path) -> Generator:
+    """The generator in a folder: one that was saved, or an encoder-decoder of Hugging Face with GenBioEL's prompt.
+
+    Raises:
+        ArtifactError: there is no such folder, or it holds neither, or a damaged one.
+        MissingExtra: torch is not installed.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise ArtifactError(f"no such folder: {folder}; name the folder of a generator")
+    if not (path / DESCRIPTION).is_file():
+        if not _is_encoder_decoder(path):
+            raise ArtifactError(
+                f"{folder} holds no generator (neither {DESCRIPTION} nor an encoder-decoder of Hugging Face): name a"
+                " folder that `nomina train genbioel` wrote"
+            )
+        from nomina.encoders.base import import_torch
+
+        import_torch()
+        from nomina.generation.bart import BartGenerator
+
+        return BartGenerator(folder)
+    kind, options, writing = _described(path / DESCRIPTION)
+    return generator_class(kind).load(folder, writing, **options)
+
+
+def begin(base: str | Path, layers: Sequence[int] = (1, 3, 5)) -> Generator:
+    """A generator to train: the one in a folder, or a shallow decoder on top of an encoder of Hugging Face.
+
+    Args:
+        base: A folder of either, or the name of an encoder at Hugging Face.
+        layers: Encoder layers, from 0, that the layers of a shallow decoder start from.
+
+    Raises:
+        ArtifactError: it is none of them, or a damaged one.
+        MissingExtra: torch is not installed.
+        UsageError: the encoder has no such layer.
+    """
+    if is_generator(base):
+        return load(base)
+    from nomina.encoders.base import import_torch
+
+    import_torch()
+    from nomina.generation.shallow import ShallowGenerator
+
+    return ShallowGenerator.begin(base, layers)
+
+
+def _is_encoder_decoder(folder: Path) -> bool:
+    try:
+        return bool(json.loads((folder / "config.json").read_text(encoding="utf-8"))["is_encoder_decoder"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _described(path: Path) -> tuple[str, dict[str, Any], Writing]:
+    """What the manifest of a saved generator says, its types checked."""
+    from nomina.encoders.base import import_torch
+
+    import_torch()
+    from nomina.generation.generator import Writing
+
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        before, behind = found["markers"]
+        writing = Writing(
+            int(found["pad_id"]),
+            None if found["bos_id"] is None else int(found["bos_id"]),
+            int(found["eos_id"]),
+            tuple(int(token) for token in found["start"]),
+            (str(before), str(behind)),
+            str(found["prompt"]),
+        )
+        return str(found["kind"]), dict(found["options"]), writing
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ArtifactError(f"{path} does not describe a saved generator: name a folder that has been saved") from error

@@ -1,0 +1,221 @@
+"""What every generative model shares: teacher forcing, step-by-step decoding of beams, saving.
+
+GenBioEL, 2.1: an encoder reads a mention in its context, a decoder writes the name of a concept behind a prompt.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from nomina.encoders.base import TOKENIZER, WEIGHTS
+from nomina.files import atomic
+from nomina.generation import DESCRIPTION
+
+
+class Memory(NamedTuple):
+    """What the encoder made of sources: hidden (n, s, d); mask (n, s) bool, True where there is a token."""
+
+    hidden: Tensor
+    mask: Tensor
+
+
+class Decoding(ABC):
+    """Beams of n mentions that grow token by token; every shape is known before the first step.
+
+    Attributes:
+        logits: (n, V) float32, behind the prefix, where all beams of a mention are equal.
+    """
+
+    logits: Tensor
+
+    @abstractmethod
+    def step(self, tokens: Tensor) -> Tensor:
+        """Append a token to every beam.
+
+        Args:
+            tokens: (n, beams) int64; what stands in finished beams does not matter, as long as it is a token.
+
+        Returns:
+            (n, beams, V) float32, what may follow. With graphs, the next step writes over it.
+
+        Raises:
+            UsageError: more steps than were asked for.
+        """
+
+    @abstractmethod
+    def reorder(self, parents: Tensor) -> None:
+        """Beam j of mention i goes on from what was its beam ``parents[i, j]``.
+
+        Call it before ``step``; not needed before the first one, where all beams are equal.
+
+        Args:
+            parents: (n, beams) int64 in 0 .. beams - 1.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How sources and targets of a model are written; part of its manifest.
+
+    Attributes:
+        pad_id: token of padding.
+        bos_id: first token of a source; None: there is none.
+        eos_id: last token of a source and of a target.
+        start: tokens that the decoder's input always starts with; BART: (eos, bos).
+        markers: words before and behind the mention in its context (GenBioEL, footnote 1).
+        prompt: what the decoder's input goes on with, "{mention}" for the mention; "": nothing (2.4).
+    """
+
+    pad_id: int
+    bos_id: int | None
+    eos_id: int
+    start: tuple[int, ...]
+    markers: tuple[str, str] = ("Start", "End")
+    prompt: str = "{mention} is"
+
+
+class Generator(ABC):
+    """An encoder-decoder that writes names.
+
+    Attributes:
+        module: what is trained; called as ``forward`` here is.
+        tokenizer: without padding, cuts nothing off.
+        writing: special tokens, markers, prompt.
+        vocabulary: number of tokens, V.
+        longest: most tokens of a source, and of a decoder's input.
+        graphs: replay CUDA graphs in ``decoding``, where the module is on a GPU and the layout is BART's. The buffers
+            of a decoding are then used again by the next one of the same shapes: one at a time.
+    """
+
+    kind: ClassVar[str]
+    module: nn.Module
+    tokenizer: Tokenizer
+    writing: Writing
+    vocabulary: int
+    longest: int
+    graphs: bool = False
+
+    @property
+    def pad_id(self) -> int:
+        """Token of padding."""
+        return self.writing.pad_id
+
+    @property
+    def bos_id(self) -> int | None:
+        """First token of a source."""
+        return self.writing.bos_id
+
+    @property
+    def eos_id(self) -> int:
+        """Last token of a source and of a target."""
+        return self.writing.eos_id
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """Tokens that the decoder's input always starts with."""
+        return self.writing.start
+
+    @property
+    def markers(self) -> tuple[str, str]:
+        """Words before and behind the mention in its context."""
+        return self.writing.markers
+
+    @property
+    def prompt(self) -> str:
+        """What the decoder's input goes on with, "{mention}" for the mention; "": nothing."""
+        return self.writing.prompt
+
+    @property
+    def device(self) -> torch.device:
+        """Where the module is."""
+        return next(self.module.parameters()).device
+
+    def forward(self, ids: Tensor, mask: Tensor, targets: Tensor, where: Tensor | None = None) -> Tensor:
+        """Teacher forcing, with gradients.
+
+        Args:
+            ids: Sources (n, s) int64, padded on the right.
+            mask: (n, s) bool, True where there is a token.
+            targets: The decoder's input (n, t) int64, start and prompt included, padded on the right.
+            where: (n, t) bool: only the logits behind these tokens, which spares the rest of the output layer.
+
+        Returns:
+            (n, t, V): logits of the token behind each token of ``targets``; (number of True, V) with ``where``.
+        """
+        logits: Tensor = self.module(ids, mask, targets, where)
+        return logits
+
+    @abstractmethod
+    def encode(self, ids: Tensor, mask: Tensor) -> Memory:
+        """What the decoder looks at of sources (n, s), see ``forward``."""
+
+    @abstractmethod
+    def decoding(self, memory: Memory, prefixes: Tensor, prefix_mask: Tensor, beams: int, most: int) -> Decoding:
+        """Start to write; without gradients, in the precision of the module's parameters, the output layer in float32.
+
+        Positions count from 0 at the first token of each row that is no padding.
+
+        Args:
+            memory: Of n sources, from ``encode``.
+            prefixes: Start and prompt, (n, p) int64, padded on the LEFT with ``pad_id``.
+            prefix_mask: (n, p) bool, True where there is a token, at least one a row.
+            beams: Of each mention.
+            most: Steps that can be made.
+
+        Raises:
+            UsageError: the decoder has fewer positions than p + most.
+        """
+
+    def save(self, folder: str | Path, *, half: bool = False) -> None:
+        """Write weights (float16 where ``half``), tokenizer, configuration and manifest to a folder."""
+        from safetensors.torch import save
+
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        with atomic(target / "config.json") as temporary:
+            temporary.write_text(self._config(), encoding="utf-8")
+        with atomic(target / TOKENIZER) as temporary:
+            self.tokenizer.save(str(temporary))
+        state = {
+            name: (tensor.half() if half and tensor.is_floating_point() else tensor).detach().cpu().contiguous()
+            for name, tensor in distinct(self.weights()).items()
+        }
+        with atomic(target / WEIGHTS) as temporary:
+            temporary.write_bytes(save(state, metadata={"format": "pt"}))
+        described = {"kind": self.kind, "options": self.options(), **asdict(self.writing)}
+        with atomic(target / DESCRIPTION) as temporary:
+            temporary.write_text(json.dumps(described, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """What ``load`` needs beside the files and ``writing``: plain values that JSON can hold."""
+
+    @abstractmethod
+    def weights(self) -> dict[str, Tensor]:
+        """The tensors of ``model.safetensors``; of those under several names the first name is kept."""
+
+    @abstractmethod
+    def _config(self) -> str:
+        """The text of ``config.json``."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: str | Path, writing: Writing, **options: Any) -> Self:  # noqa: ANN401
+        """The generator again from a folder; ``nomina.generation.load`` reads the manifest."""
+
+
+def distinct(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors without those that are another one under a second name (tied embeddings)."""
+    first: dict[tuple[int, torch.Size], str] = {}
+    for name, tensor in weights.items():
+        first.setdefault((tensor.data_ptr(), tensor.shape), name)
+    kept = set(first.values())
+    return {name: tensor for name, tensor in weights.items() if name in kept}
