@@ -18,6 +18,7 @@ from itertools import product
 from typing import NamedTuple
 
 from nomina.context_tables import (
+    ABSENT,
     AUXILIARIES,
     CONTRACTIONS,
     FAMILY,
@@ -150,6 +151,15 @@ def negation_triggers(text: str) -> list[Span]:
                 words = [i for i in range(cue.first, cue.behind) if tokens.words[i][0].isalnum()]
                 found.append((tokens.spans[words[0]][0], tokens.spans[words[-1]][1]))
     return found
+
+
+def says_absent(name: str) -> bool:
+    """Whether a name says itself that something is not there, so that who denies a thing affirms the name.
+
+    >>> says_absent("Absent tears"), says_absent("Ataxia")
+    (True, False)
+    """
+    return not ABSENT.isdisjoint(_WORD.findall(_lowered(name)))
 
 
 def _lowered(text: str) -> str:

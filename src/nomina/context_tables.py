@@ -243,3 +243,9 @@ _NEGATED_VERBS = (
 )
 CONTRACTIONS = dict.fromkeys(_NEGATED_VERBS.split(), "not")
 """What is read as "not"."""
+
+ABSENT = frozenset(
+    "absent absence no not none lack lacking lacks loss lost missing without aplasia aplastic agenesis failure"
+    " inability unable cessation deficiency deficient".split()
+)
+"""Words of names that say themselves that something is not there."""

@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import get_args
 
-from nomina.context import Attributes, attributes
+from nomina.context import Attributes, attributes, negation_triggers, says_absent
 from nomina.detect import Detector, Overlaps, by_size
 from nomina.errors import UsageError
 from nomina.kb.sources import resolve_kb
@@ -91,7 +91,8 @@ class Pipeline:
         """
         if isinstance(mentions, str) or not isinstance(mentions, Iterable):
             raise UsageError(f"link_mentions takes a list of texts, not {type(mentions).__name__}: write [...] around")
-        return list(self._linked(_as_document(number, mention) for number, mention in enumerate(mentions)))
+        linked = self._linked(_as_document(number, mention) for number, mention in enumerate(mentions))
+        return [self._with(prediction, Attributes()) for prediction in linked]
 
     def link(self, documents: Iterable[Document]) -> Iterator[Prediction]:
         """One prediction a mention, document by document; mentions are looked for in documents that have none.
@@ -124,7 +125,13 @@ class Pipeline:
         predictions = list(predictions)
         found = attributes(text, [(p.mention.start, p.mention.end) for p in predictions])
         for said, prediction in zip(found, predictions, strict=True):
-            yield replace(prediction, **said._asdict()) if said != Attributes() else prediction
+            yield self._with(prediction, said)
+
+    def _with(self, prediction: Prediction, said: Attributes) -> Prediction:
+        """A prediction with what its text says of it, and what its mention says itself."""
+        if self.context and _denies_itself(prediction):
+            said = said._replace(negated=True)
+        return replace(prediction, **said._asdict()) if said != Attributes() else prediction
 
 
 def _check_options(k: int, threshold: float | None, level: Level) -> None:
@@ -158,6 +165,14 @@ def _doubted(prediction: Prediction) -> Prediction:
     return (
         prediction if prediction.candidates[0].rule == Rule.ABBREVIATION.label else replace(prediction, abstained=True)
     )
+
+
+def _denies_itself(prediction: Prediction) -> bool:
+    """Whether a mention denies what it is linked to: "no ataxia" as Ataxia, but not "no tears" as Absent tears."""
+    if not prediction.candidates or prediction.candidates[0].rule != Rule.EMBEDDING.label:
+        return False
+    triggers = negation_triggers(prediction.mention.text)
+    return bool(triggers) and triggers[0][0] == 0 and not says_absent(prediction.candidates[0].name)
 
 
 def _as_document(number: int, mention: str) -> Document:

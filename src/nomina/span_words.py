@@ -28,7 +28,8 @@ _VAGUE = "manifestation sign symptom problem involvement dysfunction impairment 
 _OPPOSITES = """
     increased decreased, high low, long short, large small, thick thin, wide narrow, upper lower, left right,
     proximal distal, anterior posterior, medial lateral, early delayed, absent supernumerary, hard soft, male female,
-    increased low, high decreased, increase loss, stiff lax, systolic diastolic
+    increased low, high decreased, increase loss, stiff lax, one both, unilateral bilateral,
+    unilateral both, systolic diastolic
 """
 _RESTRICTING = frozenset(
     """
@@ -155,6 +156,16 @@ _VAGUE_FAMILIES = frozenset(part for word in _VAGUE.split() for part in families
 _ABNORMALITY = families(ABNORMALITY)
 _PAIRS = [pair.split() for pair in _OPPOSITES.split(",")]
 _OPPOSITE_FAMILIES = {families(a)[-1:] + families(b)[-1:] for x, y in _PAIRS for a, b in ((x, y), (y, x))}
+_OPPOSITES_OF = {one: frozenset(b for a, b in _OPPOSITE_FAMILIES if a == one) for one, _ in _OPPOSITE_FAMILIES}
+
+
+def denied(said: frozenset[str]) -> frozenset[str]:
+    """The families of words that say the opposite of a family that is said, and are not said as well.
+
+    >>> "one" in denied(frozenset({"deafness", "both", "ear"}))
+    True
+    """
+    return frozenset().union(*(_OPPOSITES_OF.get(each, frozenset()) for each in said)) - said
 
 
 def is_vague(word: str) -> bool:

@@ -21,7 +21,7 @@ from nomina.encoders.onnx import KIND, OnnxEncoder
 from nomina.errors import ArtifactError, UsageError
 from nomina.linkers.base import NO_ROW, Rule
 from nomina.linkers.calibration import Calibration
-from nomina.linkers.cascade import NARROWER, CascadeLinker
+from nomina.linkers.cascade import CONTRARY, NARROWER, CascadeLinker
 from nomina.linkers.dictionary import DictionaryLinker
 from nomina.linkers.embedding import EmbeddingLinker
 from nomina.types import Document, Mention, Query
@@ -161,6 +161,19 @@ def test_probabilities_do_not_depend_on_k(kb, model, level):
         assert len(other.candidates) > len(one.candidates) or other.ambiguous
 
 
+def test_a_name_that_says_the_opposite_is_put_lower(make_kb):
+    kb = make_kb({"C:1": "Deafness in one ear", "C:2": "Deafness in ears", "C:3": "Deaf"})
+    linker = CascadeLinker(kb, WordEncoder({"deafness deafnesss": 0.9}), index="float32")
+    one, both = kb.row("deafness in one ear"), kb.row("deafness in ears")
+    (asked,) = queries("deafnesss in both ear")
+    cosines = dict(zip(*(part[0].tolist() for part in linker.embedding.rank([asked], 3)[:2]), strict=True))
+    assert cosines[one] > cosines[both]
+    found = dict(zip(*(part[0].tolist() for part in linker.rank([asked], 3)[:2]), strict=True))
+    assert found[one] == pytest.approx(cosines[one] - CONTRARY)
+    assert found[both] == pytest.approx(cosines[both])
+    assert linker.rank([asked], 1).rows.tolist() == [[both]]
+
+
 def test_many_bare_texts_are_scored_at_once(kb):
     linker = CascadeLinker(kb, ENCODER)
     ranking = linker.embedding.nearest(["heart attach", "", "heart attach", "seizur"], 2)
@@ -271,3 +284,12 @@ def test_texts_of_dictionary_hits_load_no_model_runtime(kb):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [2, []]
+
+
+@needs_shipped
+def test_a_bare_mention_that_denies_itself_is_negated():
+    denied, absent, plain = nomina.load().link_mentions(["no ataxia", "no hair on the scalp at all", "an ataxia"])
+    assert denied.candidates[0].entity_id == "HP:0001251"
+    assert denied.negated
+    assert not absent.negated
+    assert not plain.negated

@@ -21,7 +21,7 @@ from nomina.kb.store import KnowledgeBase, Subset
 from nomina.linkers.base import NO_ROW, Level, Linker, Ranking
 from nomina.linkers.calibration import JUDGED, Calibration, judged
 from nomina.linkers.dictionary import DictionaryLinker
-from nomina.span_words import families, narrowing
+from nomina.span_words import denied, families, narrowing
 from nomina.text import normalise
 from nomina.types import Document, Prediction, Query
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 NARROWER = 0.02
 """What a word of a name costs that narrows it down ("late", "severe") where the mention does not say it; chosen on the
 development sets of NCBI and BC5CDR-d out of 0.01, 0.02, 0.05 and 0.1."""
+
+CONTRARY = 0.2
+"""What a word costs that says the opposite of one of the mention's: "one ear" where both are said."""
 
 _DEEPER = 8  # rows beyond k, so that what is put lower has something to take its place
 
@@ -47,10 +50,11 @@ class CascadeLinker(Linker):
     is not given to the encoder, which would only name another one.
 
     Scores are those of the two linkers, trust in a rule or a cosine; but a name that is narrower than the mention, by
-    a word such as "late" or "severe", is put ``NARROWER`` lower for each of them. Predictions have a ``probability``
-    where the encoder's folder holds a calibration. Without a ``threshold`` of the caller's, an encoder's answer is an
-    abstention where its probability is under 0.5 (without a calibration: its cosine under 0.8), and the dictionary's
-    never is. A threshold of the caller's is a floor for the scores of both, and the only one.
+    a word such as "late" or "severe", is put ``NARROWER`` lower for each of them, and one that says the opposite of a
+    word of the mention ``CONTRARY`` lower. Predictions have a ``probability`` where the encoder's folder holds a
+    calibration. Without a ``threshold`` of the caller's, an encoder's answer is an abstention where its probability is
+    under 0.5 (without a calibration: its cosine under 0.8), and the dictionary's never is. A threshold of the caller's
+    is a floor for the scores of both, and the only one.
 
     Args:
         kb: whose names are ranked.
@@ -109,14 +113,16 @@ class CascadeLinker(Linker):
         return ranking
 
     def _near(self, queries: Sequence[Query], k: int, within: NDArray[np.bool_] | None) -> Ranking:
-        """The encoder's ranking, names that are narrower than the mention lower."""
+        """The encoder's ranking, names that are narrower than the mention or say the opposite lower."""
         rows, scores, rules = self.embedding.rank(queries, k + _DEEPER, within)
         for query, own, given in zip(queries, rows, scores, strict=True):
-            more = [(place, self._narrowing(row)) for place, row in enumerate(own.tolist()) if row != NO_ROW]
-            said = {part for word in normalise(query.mention.text).split() for part in families(word)}
-            for place, terms in more:
-                if terms:
+            said = _families(normalise(query.mention.text))
+            contrary = denied(said)
+            for place, row in enumerate(own[own != NO_ROW].tolist()):
+                if terms := self._narrowing(row):
                     given[place] -= NARROWER * sum(not said.issuperset(term.families) for term in terms)
+                if contrary and contrary & _families(self.kb.names[row]):
+                    given[place] -= CONTRARY
         order = np.lexsort((rows, -scores), axis=1)[:, :k]
         best = np.arange(len(rows))[:, None], order
         return Ranking(rows[best], scores[best], rules[best])
@@ -156,3 +162,8 @@ class CascadeLinker(Linker):
         if linker.state()["fingerprint"] != state["fingerprint"]:
             raise ArtifactError(f"{state['encoder']} is another encoder than before: make the linker again")
         return linker
+
+
+def _families(key: str) -> frozenset[str]:
+    """The families of a look-up key's words."""
+    return frozenset(part for word in key.split() for part in families(word))
