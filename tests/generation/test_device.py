@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,8 @@ def edges_of(trie: DeviceTrie, nodes: np.ndarray, width: int, marked: Marked | N
     edges, there = trie.children(torch.from_numpy(nodes)[:, None], width, marked)
     tokens, targets = trie.tokens(edges)[:, 0], trie.targets(edges)[:, 0]
     return [
-        list(zip(t[k].tolist(), n[k].tolist(), strict=True)) for t, n, k in zip(tokens, targets, there[:, 0], strict=True)
+        list(zip(t[k].tolist(), n[k].tolist(), strict=True))
+        for t, n, k in zip(tokens, targets, there[:, 0], strict=True)
     ]
 
 
@@ -51,8 +54,7 @@ def test_children_are_those_of_numpy(grown: bool, retired: bool, restricted: boo
     nodes = np.arange(-1, trie.size)
     tokens, targets, offsets = trie.children(nodes, within)
     expected = [
-        list(zip(tokens[a:b].tolist(), targets[a:b].tolist(), strict=True))
-        for a, b in zip(offsets[:-1], offsets[1:], strict=True)
+        list(zip(tokens[a:b].tolist(), targets[a:b].tolist(), strict=True)) for a, b in itertools.pairwise(offsets)
     ]
     assert sum(map(len, expected)) > 500
     assert edges_of(device, nodes, max(device.widths) + 3, device.marked(within, len(nodes))) == expected
