@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import ablation
+import paper_tables
+import speed_tables
 import tune_tables
 from common import RESULTS, ROOT
+from tables import CORPORA, cell, own, percent, read, table
 
 TARGET = ROOT / "experiments" / "RESULTS.md"
 PUBLISHED = ROOT / "experiments" / "published.toml"
-CORPORA = {
-    "ncbi": "NCBI", "bc5cdr-d": "BC5CDR-d", "bc5cdr-c": "BC5CDR-c, MeSH dictionary", "bc5cdr": "BC5CDR joint",
-    "askapatient": "AskAPatient", "cometa": "COMETA",
-}  # fmt: skip
+BENCHMARKS = ROOT / "benchmarks" / "results"
 PROTOCOLS = {
     "as-published": "Mentions without context; dictionaries hold the corpus's own mentions; k counts names; any id.",
     "as-published-generative": "Raw text; abbreviations expanded; mentions that overlap or are not in the KB dropped;"
@@ -74,10 +75,10 @@ over resampled documents. Empty cells have not been measured.
 
 def main() -> None:
     """Write the page."""
-    TARGET.write_text(page(RESULTS, PUBLISHED), encoding="utf-8")
+    TARGET.write_text(page(RESULTS, PUBLISHED, BENCHMARKS), encoding="utf-8")
 
 
-def page(results: Path, published: Path) -> str:
+def page(results: Path, published: Path, benchmarks: Path) -> str:
     """The whole page."""
     papers = tomllib.loads(published.read_text(encoding="utf-8"))
     ours = [*read(results, "baselines_*.json"), *read(results, "embedding_*.json")]
@@ -86,6 +87,9 @@ def page(results: Path, published: Path) -> str:
         [
             *parts,
             *paired(ours),
+            *paper_tables.sections(results, papers),
+            *ablation.section(results),
+            *speed_tables.section(benchmarks, papers),
             *tuned(results),
             *tuned_published(results),
             *exported(results),
@@ -94,11 +98,6 @@ def page(results: Path, published: Path) -> str:
             *runs([*ours, *read(results, "probing*.json")]),
         ]
     )
-
-
-def read(results: Path, pattern: str) -> list[dict[str, Any]]:
-    """The results of a kind, in the order of their names."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob(pattern))]
 
 
 def section(protocol: str, papers: Sequence[dict[str, Any]], ours: Sequence[dict[str, Any]]) -> str:
@@ -114,19 +113,6 @@ def section(protocol: str, papers: Sequence[dict[str, Any]], ours: Sequence[dict
     return "\n".join([*title, *table(["system", *(CORPORA[c] for c in columns)], rows), ""])
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Lines of a Markdown table."""
-    yield "| " + " | ".join(head) + " |"
-    yield "|---" * len(head) + "|"
-    yield from ("| " + " | ".join(row) + " |" for row in rows)
-
-
-def own(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The systems that a result is about: of an encoder's the first, as others stand there only to be compared with."""
-    systems: list[dict[str, Any]] = result["metrics"]["systems"]
-    return systems[:1] if "encoder" in result else systems
-
-
 def _published(figures: Sequence[float] | None) -> str:
     return " / ".join(f"{figure:.1f}" for figure in figures or ())
 
@@ -138,28 +124,17 @@ def _cell(corpus: str, ours: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 def _ours(name: str, corpus: str, ours: Sequence[dict[str, Any]]) -> str:
     there = [system for o in ours if o["corpus"] == corpus for system in own(o)]
     system = next((s for s in there if s["name"] == name), None)
-    if system is None:
-        return ""
-    rule = system["primary"]["metric"].split()[-1]
-    five = system["metrics"][rule].get("5")
-    shown = _percent(system["primary"]["value"]) + (f" / {_percent(five)}" if five is not None else "")
-    if interval := system["primary"].get("interval"):
-        return f"{shown} [{_percent(interval[0])}-{_percent(interval[1])}]"
-    return f"{shown} ± {_percent(system['deviation'])}" if "deviation" in system else shown
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
+    return cell(system) if system else ""
 
 
 def _mentions(corpus: str, ours: Sequence[dict[str, Any]]) -> str:
-    cell = _cell(corpus, ours)
-    return f"{cell['corpus']['mentions']:,.0f}" if cell else ""
+    found = _cell(corpus, ours)
+    return f"{found['corpus']['mentions']:,.0f}" if found else ""
 
 
 def _dropped(corpus: str, ours: Sequence[dict[str, Any]]) -> str:
-    cell = _cell(corpus, ours) or {}
-    return ", ".join(f"{n:,} {why}" for why, n in cell.get("dropped", {}).items())
+    found = _cell(corpus, ours) or {}
+    return ", ".join(f"{n:,} {why}" for why, n in found.get("dropped", {}).items())
 
 
 def paired(ours: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -189,7 +164,7 @@ def exported(results: Path) -> Iterator[str]:
     rows = []
     for name, figures in result["metrics"].items():
         for how, found in ((how, found) for how, found in figures.items() if how != "torch"):
-            share = f"{_percent(found['int8'])}%" if "int8" in found else ""
+            share = f"{percent(found['int8'])}%" if "int8" in found else ""
             shares = [f"{100 * found[key]:.2f}%" for key in ("same_top1", "or_tied", "same_concept")]
             rows.append([name, how, f"{found['bytes'] / 1e6:.1f} MB", share, f"{found['least']:.6f}",
                          f"{found['mean']:.6f}", *shares])  # fmt: skip
@@ -233,7 +208,7 @@ def strata(ours: Sequence[dict[str, Any]]) -> Iterator[str]:
         rows = []
         for stratum in systems[0]["strata"]:
             values = [values.get((stratum["group"], stratum["name"])) for values in found]
-            shown = ["" if value is None else _percent(value) for value in values]
+            shown = ["" if value is None else percent(value) for value in values]
             rows.append([stratum["group"], stratum["name"], f"{stratum['count']:,}", *shown])
         yield from table(["group", "stratum", "mentions", *(s["name"] for s in systems)], rows)
         yield ""

@@ -52,7 +52,7 @@ def test_a_page_of_two_results(made, tmp_path):
     (tmp_path / "published.toml").write_text(PUBLISHED, encoding="utf-8")
     for number, result in enumerate((RESULT, FOLDS)):
         (tmp_path / f"baselines_{number}.json").write_text(json.dumps(result), encoding="utf-8")
-    lines = made.page(tmp_path, tmp_path / "published.toml").splitlines()
+    lines = made.page(tmp_path, tmp_path / "published.toml", tmp_path).splitlines()
     start = lines.index("## clean-kb")
     assert lines[start + 4 : start + 11] == [
         "| system | NCBI | AskAPatient | COMETA |",
@@ -102,7 +102,7 @@ def test_encoders_stand_beside_the_baselines_and_are_compared(made, tmp_path):
         (tmp_path / f"{result['name']}.json").write_text(json.dumps(result), encoding="utf-8")
     (tmp_path / "export.json").write_text(json.dumps(EXPORT), encoding="utf-8")
     (tmp_path / "published.toml").write_text("", encoding="utf-8")
-    lines = made.page(tmp_path, tmp_path / "published.toml").splitlines()
+    lines = made.page(tmp_path, tmp_path / "published.toml", tmp_path).splitlines()
     assert [line for line in lines if line.startswith("| **")] == [
         "| **dictionary** | 61.2 / 70.0 [59.0-63.1] |",
         "| **aligned** | 61.2 / 70.0 [59.0-63.1] |",
@@ -137,7 +137,7 @@ bc5cdr-d = [92.9, 77.0, 87.2, 91.4, 84.5, 87.5]
 def test_probes_with_their_changes(made, tmp_path):
     (tmp_path / "probing.json").write_text(json.dumps(PROBED), encoding="utf-8")
     (tmp_path / "published.toml").write_text(PRINTED, encoding="utf-8")
-    lines = made.page(tmp_path, tmp_path / "published.toml").splitlines()
+    lines = made.page(tmp_path, tmp_path / "published.toml", tmp_path).splitlines()
     theirs = "| Theirs |  | 90.7 | 67.0 (-26.1) | 77.7 (-14.3) | 82.7 (-8.8) | 81.0 (-10.7) | 78.8 (-13.1) |"
     ours = "| **ours, dev** | 71,924 | 80.0 | 60.0 (-25.0) | 76.0 (-5.0) | 80.4 (+0.5) | 79.9 (-0.1) | 80.0 (+0.0) |"
     assert theirs in lines
@@ -148,13 +148,13 @@ def test_probes_with_their_changes(made, tmp_path):
 
 def test_what_nobody_measured_stays_empty(made, tmp_path):
     (tmp_path / "published.toml").write_text("", encoding="utf-8")
-    page = made.page(tmp_path, tmp_path / "published.toml")
+    page = made.page(tmp_path, tmp_path / "published.toml", tmp_path)
     assert "## clean-raw" in page
     assert "dictionary" not in page
 
 
 def test_the_page_is_that_of_the_results(made):
-    assert made.TARGET.read_text(encoding="utf-8") == made.page(made.RESULTS, made.PUBLISHED)
+    assert made.TARGET.read_text(encoding="utf-8") == made.page(made.RESULTS, made.PUBLISHED, made.BENCHMARKS)
 
 
 def test_the_table_of_losses_has_a_row_for_each_score_and_set(made, tmp_path):
@@ -169,8 +169,8 @@ def test_the_table_of_losses_has_a_row_for_each_score_and_set(made, tmp_path):
         "trained": {"commit": "abc", "device": "GPU", "command": "x"},
     }
     (tmp_path / "fine_tune_published.json").write_text(json.dumps(result), encoding="utf-8")
-    lines = made.page(tmp_path, tmp_path / "published.toml").splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith("| encoder | loss"))
+    lines = made.page(tmp_path, tmp_path / "published.toml", tmp_path).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("| encoder | loss | score"))
     name, loss, sets = "MiniLM, self-aligned", "share, learnt weight (BioSyn)", "encoder alone"
     assert lines[start + 2 : start + 7] == [
         f"| {name} | none | {sets} |  | 91.0 / 95.0 | 93.0 / 96.0 |  |  |  |",

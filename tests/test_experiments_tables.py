@@ -1,0 +1,141 @@
+"""``paper_tables.py``, ``ablation.py``, ``speed_tables.py``: cells by hand."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
+
+
+@pytest.fixture
+def script(monkeypatch):
+    monkeypatch.syspath_prepend(EXPERIMENTS)
+    return importlib.import_module
+
+
+def run(task, base, loss, first, before=None, **more):
+    """A run whose encoder alone has so much at 1, and 5 more at 5."""
+    test = {"dense": {"@1": first, "@5": first + 5}}
+    made = {"name": f"{task}-{base}-{loss}-lr1-seed0", "run": {"task": task, "base": base, "loss": loss}, "test": test}
+    return made | ({"before": {"@1": before, "@5": before + 5}} if before else {}) | more
+
+
+def plan(folder, name, runs, **more):
+    trained = {"commit": "abc", "device": "a card", "command": "x"}
+    text = json.dumps({"metrics": {"runs": runs}, "trained": trained, **more})
+    (folder / f"fine_tune_{name}.json").write_text(text, encoding="utf-8")
+
+
+def embedding(folder, name, value, compared=()):
+    system = {"name": name, "primary": {"metric": "acc@1 any", "value": value, "interval": [0.5, 0.9]}}
+    result = {"encoder": {}, "metrics": {"systems": [system | {"metrics": {"any": {"5": 0.85}}}]}}
+    result["metrics"]["comparisons"] = list(compared)
+    (folder / f"embedding_{name}_ncbi_clean-kb.json").write_text(json.dumps(result), encoding="utf-8")
+
+
+def cells(lines, start):
+    return [line.split(" | ")[1:] for line in lines if line.startswith(f"| {start} |")]
+
+
+def test_means_over_seeds_and_no_mean_over_some_folds(script, tmp_path):
+    tables = script("paper_tables")
+    folds = [run(f"aap-{fold}", "raw", "marginal", 80.0) for fold in range(9)]
+    whole = [run(f"aap-{fold}", "attention", "marginal", 80.0 + fold) for fold in range(10)]
+    seeds = [run("ncbi", "raw", "marginal", first, 70.0) for first in (90.0, 91.0, 92.0)]
+    plan(tmp_path, "seeds", [*folds, *whole, *seeds, run("ncbi", "raw", "ms", 10.0)])
+    lines = list(tables.sections(tmp_path, {}))
+    assert cells(lines, "**MiniLM**") == [
+        ["not fine-tuned", "", "", "", "", "", "70.0 / 75.0 *", "", " |"],
+        ["share of the nearest", "train", "", "", "", "", "91.0 / 96.0 ± 1.0 (3)", "", " |"],
+    ]
+    found = cells(lines, "**ResCNN, attention pooling, distilled (embedded default)**")
+    assert [row[5] for row in found] == ["84.5 / 89.5 ± 3.0 (10)"] * 2  # in both tables
+
+
+def test_the_first_rescnn_is_told_apart_and_both_sets_are_a_row(script, tmp_path):
+    tables = script("paper_tables")
+    both = {"traindev": {"dense": {"@1": 93.0, "@5": 94.0}}}
+    plan(tmp_path, "final", [run("ncbi", "attention", "marginal", 90.0)])
+    plan(tmp_path, "published", [run("ncbi-published", "attention", "biosyn", 92.0, 91.0, **both)])
+    lines = list(tables.sections(tmp_path, {}))
+    first = cells(lines, "**ResCNN, attention pooling, distilled from averaged weights**")
+    assert [row[6] for row in first] == ["90.0 / 95.0 (1)"] * 2
+    later = cells(lines, "**ResCNN, attention pooling, distilled (embedded default)**")
+    assert [row[1:3] for row in later[-3:]] == [
+        ["", "91.0 / 96.0 *"],
+        ["train", "92.0 / 97.0 (1)"],
+        ["train+dev", "93.0 / 94.0 (1)"],
+    ]
+
+
+def test_what_self_alignment_adds(script, tmp_path):
+    tables = script("paper_tables")
+    plan(tmp_path, "seeds", [run("ncbi", "mpnet", "biosyn", 80.0), run("ncbi", "mpnet-aligned", "biosyn", 79.0)])
+    embedding(tmp_path, "raw", 0.8)
+    pair = {"b": "raw", "difference": -0.0123, "p_mcnemar": 0.0271}
+    embedding(tmp_path, "aligned", 0.7877, [{**pair, "b": "other", "difference": 1.0}, pair])
+    lines = list(tables.sections(tmp_path, {}))
+    name = "MiniLM, self-aligned and distilled (sapbert-mini)"
+    assert cells(lines, name)[0][5] == "-1.2 (p 0.027)"
+    assert cells(lines, "MPNet, self-aligned")[0][:6] == [tables.LOSSES["biosyn"], "", "", "", "", "-1.0 (1, 1)"]
+    assert cells(lines, f"**{name}**")[0][6] == "78.8 / 85.0 [50.0-90.0]"
+
+
+def test_missing_runs_are_named_once(script, tmp_path):
+    gone = {
+        "why": "no time",
+        "runs": ["aap-1-raw-marginal-lr7-seed1", "aap-2-raw-marginal-lr7-seed1", "ncbi-max-ms-lr1"],
+    }
+    plan(tmp_path, "seeds", [run("ncbi", "raw", "marginal", 90.0)], missing=gone)
+    lines = list(script("paper_tables").sections(tmp_path, {}))
+    row = next(line for line in lines if line.startswith("| seeds |"))
+    assert row == "| seeds | 1 | 0 | 3, no time: 2 of askapatient-raw-marginal, ncbi-max-ms | `x` | abc | a card |"
+
+
+def test_a_try_is_read_from_where_it_stands(script):
+    ablation = script("ablation")
+    figures = {"ncbi@1": 84.24, "bc5cdr-d@1": 81.33}
+    assert ablation.figure({"untrained": figures}, "untrained", "bc5cdr-d") == "81.3"
+    assert ablation.figure({"metrics": {"variants": {"a": {"best": figures}}}}, "variants a best", "ncbi") == "84.2"
+    runs = [{"name": f"ncbi-raw-ms-seed{i}", "start": {"ngram": 80.0 + i}, "best": {"dense": {"@1": 90.0 + i}}}
+            for i in (0, 1)]  # fmt: skip
+    tuned = {"metrics": {"runs": runs}}
+    assert ablation.figure(tuned, "raw-ms start ngram", "ncbi") == "80.5 (2)"
+    assert ablation.figure(tuned, "raw-ms best dense", "ncbi") == "90.5 (2)"
+    assert ablation.figure(tuned, "raw-ms best dense", "bc5cdr-d") == ""
+
+
+def test_every_try_is_there(script):
+    ablation, common = script("ablation"), script("common")
+    shown = list(ablation.rows(common.RESULTS))
+    empty = [what for what, ncbi, _, _ in shown if not ncbi and not what.startswith("**")]
+    assert empty == ["(c) from MPNet, self-aligned"]  # out of memory there
+
+
+def test_a_row_without_one_side_has_no_ratio(script, tmp_path):
+    speed = script("speed_tables")
+    gpu = {"machine": {"card": "a card", "cpu cores": 16}, "commit": "abc", "note": "A note."}
+    gpu |= {"seconds": {"cuda, padded": {"ResCNN": 4.0, "BERT-base": 14.0}, "cpu, padded": {"ResCNN": 17.5}}}
+    gpu |= {"ratios": {"BERT-base on the GPU / ResCNN on the CPU, padded": 0.8}}
+    parts = {
+        "rescnn onnx": {"seconds": 10.0},
+        "bert-base torch": {"seconds": 1234.0},
+        "rescnn onnx / bert-base torch": 1,
+    }
+    cpu = {"machine": {"cpu": "a CPU"}, "commit": "def", "linking": {"bucketed": parts}}
+    for name, result in (("encoders_gpu", gpu), ("encoders", cpu)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(result), encoding="utf-8")
+    paper = {"cpu": {"BERT-base": 534, "ResCNN": 33}, "gpu": {"BERT-base": 58, "ResCNN": 18}}
+    lines = list(speed.section(tmp_path, {"speed": [paper]}))
+    assert [line for line in lines if line.startswith(("| ResCNN", "| **"))] == [
+        "| ResCNN paper, CPU | 534.0 | 33.0 | 16.2 |",
+        "| ResCNN paper, GPU | 58.0 | 18.0 | 3.2 |",
+        "| **GPU, padded** | 14.0 | 4.0 | 3.5 |",
+        "| **its 16 CPU cores, padded** |  | 17.5 |  |",
+        "| **two CPU cores, bucketed** (torch; ResCNN: onnx) | 1,234.0 | 10.0 | 123.4 |",
+    ]
+    assert lines[-2] == (
+        "ResCNN on a CPU against BERT on a GPU: in the paper 1.8 times as fast; padded, on this host 0.8 times as fast."
+    )
