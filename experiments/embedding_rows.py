@@ -40,7 +40,7 @@ ALIGNED = "SapBERT on MiniLM, self-aligned"
 SHIPPED = {"aligned": "checkpoints/sapbert-mini", "default": "src/nomina/data/encoder"}
 """Folders of encoders in the repository."""
 PLANS = (
-    Plan("raw", RAW, "raw", CLEAN + PUBLISHED),
+    Plan("raw", RAW, "raw", CLEAN + PUBLISHED + CHEMICALS),
     Plan("tuned", TUNED, "tuned-ncbi", ("ncbi:clean-kb", "ncbi:as-published")),
     Plan("tuned", TUNED, "tuned-bc5cdr-d", ("bc5cdr-d:clean-kb", "bc5cdr-d:as-published")),
     Plan("default-tiers", "embedded default", "default", ABSTRACTS, tiers=True),
