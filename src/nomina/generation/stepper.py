@@ -1,0 +1,178 @@
+"""Token by token through a decoder of BART's layout, all beams of all mentions at once.
+
+Nothing is copied when beams are sorted anew: the keys and values of all beams of a mention lie side by side, and a mask
+says which of them a beam came by. The beams of a mention are then the queries of one attention over what its prefix,
+held once, and all its beams have written, and of one attention over its source. A step does not look at data on the
+host, and no shape depends on data, so that CUDA graphs can hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from nomina.errors import UsageError
+from nomina.generation.generator import Decoding, Memory
+
+_BLOCK = 32
+"""A step looks at a multiple of so many keys, which kernels like, and of which there are few."""
+
+
+class Layout(Protocol):
+    """A module with a decoder of BART's layout."""
+
+    @property
+    def decoder(self) -> Any:  # noqa: ANN401
+        """A ``BartDecoder`` of transformers."""
+
+    @property
+    def table(self) -> Tensor:
+        """The output layer, (V, d)."""
+
+    @property
+    def bias(self) -> Tensor:
+        """Of the output layer, V numbers."""
+
+
+class BartDecoding(Decoding):
+    """Beams in a decoder of BART's layout; the other arguments are those of ``Generator.decoding``.
+
+    Attributes:
+        written: keys and values (layers, 2, n, heads, size, head's width) of the prefix, then of each step by beam.
+        seen: (n, beams, size), 0 where a beam looks, -inf elsewhere.
+        slots: where in ``size`` the next step writes, (beams,).
+        position: of the next tokens, (n,).
+    """
+
+    def __init__(
+        self, layout: Layout, memory: Memory, prefixes: Tensor, prefix_mask: Tensor, beams: int, most: int
+    ) -> None:
+        self.decoder, self.beams, self.most = layout.decoder, beams, most
+        places = self.decoder.embed_positions
+        (n, self.prefix), positions = prefixes.shape, places.num_embeddings - places.offset
+        if self.prefix + most > positions:
+            raise UsageError(
+                f"a prefix of {self.prefix} tokens and {most} more do not fit the decoder's {positions} positions:"
+                " shorten them"
+            )
+        self.heads = self.decoder.layers[0].self_attn.num_heads
+        depth, source, width = len(self.decoder.layers), memory.mask.shape[1], places.embedding_dim // self.heads
+        self.size = _rounded(self.prefix + most * beams)
+        with plainly(prefixes.device):
+            empty = places.weight.new_empty
+            # Zeros: whatever stands there is masked, but may be no NaN.
+            self.written = empty(depth, 2, n, self.heads, self.size, width).zero_()
+            self.source, self.source_seen = empty(depth, 2, n, self.heads, source, width), empty(n, 1, 1, source)
+            self.seen, self.own = empty(n, beams, self.size), _unseen(torch.eye(beams).bool()).to(places.weight)
+            self.slots = torch.empty(beams, dtype=torch.int64, device=prefixes.device)
+            self.position = torch.empty(n, dtype=torch.int64, device=prefixes.device)
+            self.table, self.bias = layout.table.detach().float(), layout.bias.detach().float()
+        self.begin(memory, prefixes, prefix_mask)
+
+    def begin(self, memory: Memory, prefixes: Tensor, prefix_mask: Tensor) -> None:
+        """Read sources and prefixes into the buffers, whatever stood there before."""
+        with plainly(prefixes.device):
+            self.done = 0
+            self.slots.copy_(torch.arange(self.prefix, self.prefix + self.beams))
+            self.position.copy_(prefix_mask.sum(1))
+            # A source without a token, as in rows that fill up a batch, sees its padding: NaN would be slow to find.
+            seen = memory.mask | ~memory.mask.any(1, keepdim=True)
+            self.source_seen.copy_(_unseen(seen)[:, None, None])
+            for layer, kept in zip(self.decoder.layers, self.source, strict=True):
+                for part, of in zip(kept, (layer.encoder_attn.k_proj, layer.encoder_attn.v_proj), strict=True):
+                    part.copy_(self._split(of(memory.hidden.to(self.written.dtype))))
+            self.seen.fill_(float("-inf"))
+            self.seen[:, :, : self.prefix] = _unseen(prefix_mask)[:, None]
+            self.logits = self._read(prefixes, prefix_mask)
+
+    def _read(self, prefixes: Tensor, mask: Tensor) -> Tensor:
+        """The logits behind the prefixes, (n, V); their keys and values are written."""
+        places = torch.arange(self.prefix, device=mask.device)
+        # Padding sees itself: a row of a mask without any key would be NaN.
+        seen = (places <= places[:, None]) & mask[:, None] | (places == places[:, None])
+        positions = (mask.cumsum(1) - 1).clamp(min=0)
+        hidden = self._layers(prefixes, positions, places, _unseen(seen).to(self.seen.dtype))
+        return self._output(hidden[:, -1])
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """See ``Decoding.step``."""
+        if self.done == self.most:
+            raise UsageError(f"a name is longer than the {self.most} steps that were asked for: ask for more")
+        self.done += 1
+        with plainly(tokens.device):
+            return self._next(tokens, self._end())
+
+    def _end(self) -> int:
+        """The number of keys that are written, the coming ones included, and some more."""
+        return min(_rounded(self.prefix + self.done * self.beams), self.size)
+
+    def _next(self, tokens: Tensor, end: int) -> Tensor:
+        return self._step(tokens, end)
+
+    def _step(self, tokens: Tensor, end: int, into: Tensor | None = None) -> Tensor:
+        """A step that looks at the first ``end`` keys; its logits go ``into`` (n * beams, V)."""
+        n, beams = tokens.shape
+        self.seen.index_copy_(2, self.slots, self.own.expand(n, -1, -1))
+        positions = self.position[:, None].expand(-1, beams)
+        hidden = self._layers(tokens, positions, self.slots, self.seen[:, :, :end])
+        self.slots += beams
+        self.position += 1
+        return self._output(hidden.reshape(n * beams, -1), into).view(n, beams, -1)
+
+    def reorder(self, parents: Tensor) -> None:
+        """See ``Decoding.reorder``."""
+        end = self._end()
+        with plainly(parents.device):
+            seen = self.seen[:, :, :end]
+            seen.copy_(seen.gather(1, parents[:, :, None].expand(-1, -1, end)))
+
+    def _layers(self, tokens: Tensor, positions: Tensor, slots: Tensor, seen: Tensor) -> Tensor:
+        """Hidden states (n, q, d) of tokens (n, q) that are written to ``slots`` (q,) and see ``seen`` (n, q, keys)."""
+        places, seen = self.decoder.embed_positions, seen[:, None]
+        x = self.decoder.embed_tokens(tokens) + places.weight[positions + places.offset]
+        x = self.decoder.layernorm_embedding(x)
+        for layer, written, source in zip(self.decoder.layers, self.written, self.source, strict=True):
+            attention = layer.self_attn
+            written[0].index_copy_(2, slots, self._split(attention.k_proj(x)))
+            written[1].index_copy_(2, slots, self._split(attention.v_proj(x)))
+            x = layer.self_attn_layer_norm(x + self._attend(attention, x, written[:, :, :, : seen.shape[-1]], seen))
+            attended = self._attend(layer.encoder_attn, x, source, self.source_seen)
+            x = layer.encoder_attn_layer_norm(x + attended)
+            x = layer.final_layer_norm(x + layer.fc2(layer.activation_fn(layer.fc1(x))))
+        hidden: Tensor = x
+        return hidden
+
+    def _attend(self, attention: Any, x: Tensor, kept: Tensor, seen: Tensor) -> Tensor:  # noqa: ANN401
+        """The output of an attention over kept keys and values (2, n, heads, keys, width)."""
+        found = scaled_dot_product_attention(self._split(attention.q_proj(x)), kept[0], kept[1], attn_mask=seen)
+        attended: Tensor = attention.out_proj(found.transpose(1, 2).reshape(x.shape))
+        return attended
+
+    def _split(self, x: Tensor) -> Tensor:
+        """(n, q, d) as (n, heads, q, width)."""
+        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
+
+    def _output(self, hidden: Tensor, into: Tensor | None = None) -> Tensor:
+        """Logits (rows, V) of hidden states (rows, d): float32, as rounded ones do not rank names."""
+        return torch.addmm(self.bias, hidden.float(), self.table.T, out=into)
+
+
+@contextmanager
+def plainly(device: torch.device) -> Iterator[None]:
+    """No gradients and no autocast; tensors that may be changed in and out of inference mode."""
+    with torch.inference_mode(False), torch.no_grad(), torch.autocast(device.type, enabled=False):
+        yield
+
+
+def _unseen(seen: Tensor) -> Tensor:
+    """A mask to add to attention: 0 where True, -inf where False."""
+    return torch.zeros(seen.shape, device=seen.device).masked_fill_(~seen, float("-inf"))
+
+
+def _rounded(keys: int) -> int:
+    return -(-keys // _BLOCK) * _BLOCK
