@@ -25,6 +25,8 @@ from nomina.types import Query
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from nomina.generation.generator import Generator
+
 TEMPLATE = "{mention} is"
 """The paper's prompt; "" is none (table 4)."""
 
@@ -64,10 +66,11 @@ class Prompt:
         window: most tokens of a source, special ones included.
         context: whether there is text beside the mention.
         lower: put all texts in lower case.
+        frame: tokens around a whole source, [BOS] and [EOS]; None: what the tokenizer puts around a text.
 
     Attributes:
         before: stands before a piece that is not the first of its sequence: " " or "".
-        head, tail: tokens around a whole source: [BOS] and [EOS] or what the tokenizer has for them.
+        head, tail: tokens around a whole source.
         opening: tokens of the first marker, as the first piece and behind another one.
         closing: tokens of the second marker.
         answer: tokens of the template before the mention, and behind it.
@@ -86,13 +89,15 @@ class Prompt:
         window: int = WINDOW,
         context: bool = True,
         lower: bool = True,
+        frame: tuple[Sequence[int], Sequence[int]] | None = None,
     ) -> None:
         if template and template.count(_SLOT) != 1:
             raise UsageError(f"the prompt {template!r} must hold {_SLOT} once, or be empty")
         self.tokenizer = plain(tokenizer)
         self.template, self.start, self.context, self.lower = template, tuple(start), context, lower
         self.before = space_before(self.tokenizer)
-        self.head, self.tail = _frame(self.tokenizer)
+        head, tail = _frame(self.tokenizer) if frame is None else frame
+        self.head, self.tail = list(head), list(tail)
         self.opening = self._marker(markers[0], ""), self._marker(markers[0], self.before)
         self.closing = self._marker(markers[1], self.before)
         first, _, last = template.partition(_SLOT)
@@ -102,6 +107,20 @@ class Prompt:
         if self._room < 1:
             raise UsageError(f"a window of {window} tokens has no room for a mention: take more than {around}")
         self._reach = window * _REACH
+
+    @classmethod
+    def of(cls, generator: Generator, *, window: int = WINDOW, context: bool = True) -> Prompt:
+        """The prompt of a generator, as its manifest says."""
+        bos = () if generator.bos_id is None else (generator.bos_id,)
+        return cls(
+            generator.tokenizer,
+            generator.markers,
+            generator.prompt,
+            generator.start,
+            window=min(window, generator.longest),
+            context=context,
+            frame=(bos, (generator.eos_id,)),
+        )
 
     def __call__(self, queries: Sequence[Query]) -> list[Prompted]:
         """The tokens of mentions in their documents."""
