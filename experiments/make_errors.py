@@ -12,8 +12,8 @@ from typing import Any
 
 from common import RESULTS, ROOT
 from errors import CORPORA, SYSTEMS
-from make_results import CORPORA as TITLES
-from make_results import table
+from tables import CORPORA as TITLES
+from tables import table
 
 PAGE = ROOT / "docs" / "errors.md"
 MARKS = ("<!-- {} by experiments/make_errors.py -->", "<!-- end of {} -->")
@@ -29,6 +29,7 @@ TRIES = (
     ("ResCNN distilled from averaged weights", "rescnn_dev.json", "", "figures attention"),
     ("ResCNN distilled from the teacher", "distil.json", "", "metrics variants attention best"),
     ("MiniLM distilled from the teacher", "distil.json", "", "metrics variants bert-light best"),
+    ("MPNet, five times as large, self-aligned", "align_mpnet.json", "metrics untrained", "metrics best"),
 )
 """What, the file, and where in it stand the figures before (where there are any) and after."""
 
