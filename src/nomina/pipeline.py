@@ -19,10 +19,11 @@ from typing import get_args
 from nomina.context import Attributes, attributes, negation_triggers, says_absent
 from nomina.detect import Detector, Overlaps, by_size
 from nomina.errors import UsageError
+from nomina.generation import is_generator
 from nomina.kb.sources import resolve_kb
 from nomina.kb.store import KnowledgeBase, Subset
 from nomina.lexicon import Lexicon
-from nomina.linkers import DEFAULT, ENCODING, LINKERS
+from nomina.linkers import DEFAULT, ENCODING, GENERATIVE, LINKERS
 from nomina.linkers.base import Level, Linker, Rule
 from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.dictionary import DictionaryLinker
@@ -202,7 +203,7 @@ def load(
 
     Args:
         linker: a name out of ``nomina.linkers.LINKERS``, or the folder of an encoder, exported or saved: the default,
-            ``cascade``, with that encoder in place of nomina's own.
+            ``cascade``, with that encoder in place of nomina's own. Of a generator: the linker that writes names.
         kb: an opened KB, the file of one, or the name of one (``hpo``, the embedded default: built on first use).
         k: how many concepts to offer for a mention at most, up to 1,000.
         threshold: the score under which the linker abstains (its own default where None).
@@ -217,7 +218,7 @@ def load(
             default where the KB is of phenotypes, for which that was measured, and the encoder has a model for it.
 
     Raises:
-        ArtifactError: the folder holds no encoder, or nomina's own is missing.
+        ArtifactError: the folder holds neither encoder nor generator, or nomina's own is missing.
         UsageError: an option with a value it cannot have, or ``spans`` of a linker that has no model for it.
         KnowledgeBaseError: no such KB, or an id or type that it does not have.
     """
@@ -263,9 +264,15 @@ def _check_linker(linker: str | Path) -> None:
 
 def _linker(linker: str | Path, kb: KnowledgeBase, progress: Callable[[int, int], None] | None) -> Linker:
     """The linker of that name; a folder of that name is written ``./name``."""
-    if linker not in LINKERS:
-        return CascadeLinker(kb, linker, progress=progress)
-    module, name = LINKERS[str(linker)].rsplit(".", 1)
-    options = {"progress": progress} if linker in ENCODING else {}
-    made: Linker = getattr(import_module(module), name)(kb, **options)
-    return made
+    if linker in LINKERS:
+        options = {"progress": progress} if linker in ENCODING else {}
+        return _class(LINKERS[str(linker)])(kb, **options)
+    if is_generator(linker):
+        return _class(GENERATIVE)(kb, linker, progress=progress)
+    return CascadeLinker(kb, linker, progress=progress)
+
+
+def _class(path: str) -> Callable[..., Linker]:
+    module, name = path.rsplit(".", 1)
+    found: Callable[..., Linker] = getattr(import_module(module), name)
+    return found

@@ -59,7 +59,8 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
     default=DEFAULT,
     metavar="NAME|FOLDER",
     show_default=True,
-    help="cascade (dictionary, then encoder), dictionary, tfidf or embedding; a folder: cascade with its encoder.",
+    help="cascade (dictionary, then encoder), dictionary, tfidf or embedding; a folder: cascade with its encoder, or a"
+    " generator.",
 )
 @click.option("-k", type=click.IntRange(min=1), help="Concepts a mention at most; by default 5, in a table the best.")
 @click.option(

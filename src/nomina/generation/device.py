@@ -60,6 +60,7 @@ class DeviceTrie:
         self._first, self._tokens, self._targets = (
             torch.from_numpy(part).to(device) for part in (edges.first, edges.tokens, edges.targets)
         )
+        self._last: tuple[Within, Tensor] | None = None
         self.alive = None if trie.alive is None else torch.from_numpy(trie.alive.nodes).to(device)
 
     @property
@@ -89,7 +90,7 @@ class DeviceTrie:
         if n == 0 or (self.alive is None and not any(given)):
             return None
         which = torch.tensor([numbers[id(each)] for each in given], device=self.device)
-        return Marked(torch.stack(parts), which[:, None, None])
+        return Marked(parts[0][None] if len(parts) == 1 else torch.stack(parts), which[:, None, None])
 
     def children(self, nodes: Tensor, width: int, marked: Marked | None = None) -> tuple[Tensor, Tensor]:
         """The edges of nodes.
@@ -127,7 +128,9 @@ class DeviceTrie:
 
     def _mark(self, within: Within | None) -> Tensor:
         if within is not None:
-            return torch.from_numpy(within.nodes).to(self.device)
+            if self._last is None or self._last[0] is not within:
+                self._last = within, torch.from_numpy(within.nodes).to(self.device)
+            return self._last[1]
         return torch.ones(self.size, dtype=torch.bool, device=self.device) if self.alive is None else self.alive
 
 
@@ -149,4 +152,3 @@ def _widths(first: Ints, levels: Sequence[Ints]) -> tuple[int, ...]:
     while found and not found[-1]:
         found.pop()
     return tuple(found)
-

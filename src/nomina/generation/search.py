@@ -9,7 +9,7 @@ have ended is asked, every few steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -84,6 +84,11 @@ class Search:
     def __post_init__(self) -> None:
         if min(self.beams, self.most) < 1 or self.length_penalty < 0:
             raise UsageError("beams and tokens are 1 or more, the length penalty 0 or more")
+
+
+def fitting(search: Search, generator: Generator, batch: Batch) -> Search:
+    """A search whose longest name fits the decoder's positions behind the batch's prefixes."""
+    return replace(search, most=max(1, min(search.most, generator.longest - batch.prefixes.shape[1])))
 
 
 class _State(NamedTuple):

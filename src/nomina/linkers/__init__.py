@@ -9,6 +9,9 @@ LINKERS: dict[str, str] = {
     "embedding": "nomina.linkers.embedding.EmbeddingLinker",
 }
 
+GENERATIVE = "nomina.linkers.generative.GenerativeLinker"
+"""Of a generator's folder; nomina comes with none, so that this has no name of its own."""
+
 DEFAULT = "cascade"
 """What ``nomina.load`` and ``nomina link`` use if nothing else is said."""
 

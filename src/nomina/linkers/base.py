@@ -44,6 +44,7 @@ class Rule(IntEnum):
     ABBREVIATION = 7
     TFIDF = 8
     EMBEDDING = 9
+    GENERATIVE = 10
 
     @property
     def label(self) -> str:

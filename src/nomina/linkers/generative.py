@@ -1,0 +1,245 @@
+"""Names as a model writes them: how likely a generator is to write each name of the KB for a mention in its context.
+
+GenBioEL, 2.1: the encoder reads the mention in its context, the decoder writes token by token and only what is a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nomina import generation
+from nomina.encoders.base import import_torch
+from nomina.encoders.onnx import known
+from nomina.errors import UsageError
+from nomina.generation.opening import open_trie
+from nomina.generation.prompt import WINDOW, Prompt, Prompted, padded
+from nomina.generation.spelling import Spelling
+from nomina.generation.trie import Within
+from nomina.kb.store import KnowledgeBase
+from nomina.linkers.base import NO_ROW, Linker, Ranking, Rule
+from nomina.text import normalise
+from nomina.types import Query
+
+if TYPE_CHECKING:
+    from nomina.generation.generator import Generator
+    from nomina.generation.search import Batch
+
+Ints = NDArray[np.int64]
+
+BATCHES = {"cpu": 32, "cuda": 512}
+"""Mentions of a batch by the kind of device; 32 elsewhere."""
+
+CANDIDATES = 64
+"""Names that another linker offers for a mention."""
+
+_CELLS = 1 << 10  # candidates of all mentions of a batch
+
+
+class GenerativeLinker(Linker):
+    """Ranks KB names by the probability that a generator writes them; needs torch.
+
+    Without ``candidates`` names are found by beam search over all names, at most ``beams`` of them for a mention (more
+    rows where several names are tokenised alike). With ``candidates`` that linker's best names are all scored, and
+    there is no search. A mention of which the tokenizer knows nothing has no candidate.
+
+    A name of log-probability p has the score 1 / (1 - p): 1 for what is certain, 0.5 for one in e, and never 0. The
+    ranking is that of the probabilities.
+
+    Args:
+        kb: whose names are ranked.
+        generator: a generator, which stays on its device, or the folder of one, which goes to the GPU if there is one.
+        beams: see ``Search``. 5 find the best name; for lists of names take 20.
+        context: whether the generator reads the text around a mention.
+        candidates: a linker of the same KB whose best names alone are scored.
+        many: how many of them.
+        batch: mentions at a time; by the device where None.
+        progress: told how many names are spelt, of how many, where the KB's trie must be made.
+
+    Attributes:
+        generator: what scores.
+        trie: of the KB's names.
+        candidates: what offers names; None: all are searched.
+        prompt: what the generator reads.
+
+    Raises:
+        ArtifactError: the folder holds no generator.
+        MissingExtra: torch is not installed.
+        UsageError: a value that cannot be, or the cache folder cannot be written to.
+    """
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        generator: Generator | str | Path,
+        *,
+        beams: int = 5,
+        context: bool = True,
+        candidates: Linker | None = None,
+        many: int = CANDIDATES,
+        batch: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        super().__init__(kb)
+        import_torch()
+        from nomina.generation.device import DeviceTrie
+        from nomina.generation.search import Search
+
+        self._folder = Path(generator).absolute() if isinstance(generator, str | Path) else None
+        self.generator = _opened(generator) if isinstance(generator, str | Path) else generator
+        device = self.generator.device
+        self._search = Search(beams)
+        self.candidates = candidates
+        self._beams, self._context, self._many = beams, context, many
+        self._batch = batch or BATCHES.get(device.type, BATCHES["cpu"])
+        self.prompt = prompt_of(self.generator, context)
+        self.trie = open_trie(kb, spelling_of(self.generator, self.prompt), progress)
+        self._device_trie = DeviceTrie(self.trie, device, self.generator.vocabulary)
+        self._within: tuple[NDArray[np.bool_], Within] | None = None
+
+    def rank(self, queries: Sequence[Query], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
+        """The k most probable names a mention, by probability, then by row; see ``Linker.rank``."""
+        ranking = Ranking.empty(len(queries), k)
+        asked = self._known(queries)
+        if not asked:
+            return ranking
+        chosen = [queries[i] for i in asked]
+        offered = None if self.candidates is None else self.candidates.rank(chosen, self._many, within).rows
+        tasks: dict[tuple[tuple[int, ...], ...], _Task] = {}
+        for number, (i, prompted) in enumerate(zip(asked, self.prompt(chosen), strict=True)):
+            rows = None if offered is None else offered[number]
+            key = (tuple(prompted.source), tuple(prompted.prefix), () if rows is None else tuple(rows.tolist()))
+            tasks.setdefault(key, _Task(prompted, rows, [])).places.append(i)
+        with _evaluating(self.generator):
+            self._fill(ranking, list(tasks.values()), self._restriction(within))
+        return ranking
+
+    def _fill(self, ranking: Ranking, tasks: list[_Task], within: Within | None) -> None:
+        """Mentions of like length share a batch."""
+        tasks.sort(key=lambda task: (len(task.prompted.source), len(task.prompted.prefix)))
+        size = self._batch if self.candidates is None else min(self._batch, max(1, _CELLS // self._many))
+        for start in range(0, len(tasks), size):
+            part = tasks[start : start + size]
+            batch = batch_of(self.generator, [task.prompted for task in part])
+            found = self._searched(batch, within) if self.candidates is None else self._scored(batch, part)
+            for task, rows, scores in zip(part, *_ordered(*found, len(part), ranking.rows.shape[1]), strict=True):
+                ranking.rows[task.places], ranking.scores[task.places] = rows, 1 / (1 - scores)
+                ranking.rules[task.places] = np.where(rows == NO_ROW, 0, Rule.GENERATIVE)
+        ranking.scores[ranking.rows == NO_ROW] = -np.inf
+
+    def _searched(self, batch: Batch, within: Within | None) -> tuple[Ints, Ints, NDArray[np.float32]]:
+        """Mentions, rows and summed log-probabilities of what was found, side by side."""
+        from nomina.generation.search import beam_search, fitting
+
+        search = fitting(self._search, self.generator, batch)
+        found = beam_search(self.generator, self._device_trie, batch, search, within)
+        nodes, sums = found.nodes.cpu().numpy().ravel(), found.scores.cpu().numpy().ravel()
+        rows, offsets = self.trie.rows_of(nodes, within)
+        places = np.repeat(np.arange(len(nodes)), np.diff(offsets))
+        return places // search.beams, rows, sums[places]
+
+    def _scored(self, batch: Batch, tasks: Sequence[_Task]) -> tuple[Ints, Ints, NDArray[np.float32]]:
+        """As ``_searched``, of candidates."""
+        from nomina.generation.search import score_candidates
+
+        rows = np.stack([task.rows for task in tasks if task.rows is not None])
+        sums = score_candidates(self.generator, self.trie, batch, rows)
+        mentions, columns = np.nonzero(np.isfinite(sums))
+        return mentions, rows[mentions, columns], sums[mentions, columns]
+
+    def _known(self, queries: Sequence[Query]) -> list[int]:
+        """Those with a mention that has something in it that the tokenizer knows."""
+        places = [i for i, query in enumerate(queries) if normalise(query.mention.text)]
+        texts = [queries[i].mention.text for i in places]
+        if not texts:
+            return []
+        return [i for i, is_known in zip(places, known(self.prompt.tokenizer, texts), strict=True) if is_known]
+
+    def _restriction(self, rows: NDArray[np.bool_] | None) -> Within | None:
+        """The last one is kept: every batch of a text asks for the same."""
+        if rows is None:
+            return None
+        if self._within is None or not np.array_equal(self._within[0], rows):
+            self._within = rows.copy(), self.trie.within(rows)
+        return self._within[1]
+
+    def state(self) -> dict[str, Any]:
+        """Folder of the generator, and the options.
+
+        Raises:
+            UsageError: the generator is in memory only, or there is a linker for candidates.
+        """
+        if self._folder is None or self.candidates is not None:
+            raise UsageError(
+                "a generator in memory, or one behind another linker, cannot be told to another process: name its"
+                " folder, without candidates"
+            )
+        return {"generator": str(self._folder), "beams": self._beams, "context": self._context, "batch": self._batch}
+
+
+class _Task(NamedTuple):
+    """What is computed once: its tokens, candidates where there are any, and the queries that ask for it."""
+
+    prompted: Prompted
+    rows: Ints | None
+    places: list[int]
+
+
+def prompt_of(generator: Generator, context: bool = True) -> Prompt:
+    """What a generator reads; its window leaves room in the decoder for a name behind a mention."""
+    window = min(WINDOW, generator.longest // 2)
+    return Prompt(
+        generator.tokenizer, generator.markers, generator.prompt, generator.start, window=window, context=context
+    )
+
+
+def spelling_of(generator: Generator, prompt: Prompt) -> Spelling:
+    """How a generator writes names: as it was trained to."""
+    end = generator.tokenizer.id_to_token(generator.eos_id)
+    return Spelling(generator.tokenizer, end or "", before=prompt.before, lower=prompt.lower)
+
+
+def batch_of(generator: Generator, prompted: Sequence[Prompted], to: int = 1) -> Batch:
+    """Mentions as tensors on the generator's device, lengths rounded up to multiples of ``to``."""
+    torch = import_torch()
+    from nomina.generation.search import Batch
+
+    parts = [
+        *padded([each.source for each in prompted], generator.pad_id, to=to),
+        *padded([each.prefix for each in prompted], generator.pad_id, left=True, to=to),
+    ]
+    return Batch(*(torch.from_numpy(part).to(generator.device) for part in parts))
+
+
+def _opened(folder: str | Path) -> Generator:
+    generator = generation.load(folder)
+    if import_torch().cuda.is_available():
+        generator.module.to("cuda")
+    return generator
+
+
+@contextmanager
+def _evaluating(generator: Generator) -> Iterator[None]:
+    """Without dropout; a module that is being trained goes on as it was."""
+    training = generator.module.training
+    generator.module.eval()
+    try:
+        yield
+    finally:
+        generator.module.train(training)
+
+
+def _ordered(mentions: Ints, rows: Ints, sums: NDArray[np.float32], n: int, k: int) -> tuple[Ints, NDArray[np.float32]]:
+    """The k best rows of each of n mentions and their sums, (n, k): by sum, then by row; NO_ROW and 0 fill up."""
+    order = np.lexsort((rows, -sums, mentions))
+    mentions, rows, sums = mentions[order], rows[order], sums[order]
+    places = np.arange(len(rows)) - np.searchsorted(mentions, mentions)
+    kept = places < k
+    best, scores = np.full((n, k), NO_ROW, np.int64), np.zeros((n, k), np.float32)
+    best[mentions[kept], places[kept]], scores[mentions[kept], places[kept]] = rows[kept], sums[kept]
+    return best, scores
