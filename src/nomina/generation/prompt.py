@@ -128,13 +128,7 @@ class Prompt:
 
     def parts(self, query: Query) -> Parts:
         """The texts of one mention, abbreviations written out; without context only the mention."""
-        document, mention = query
-        expand = expander(document.text)
-        left = right = ""
-        if self.context:
-            left = _last_words(document.text[: mention.start], self._reach)
-            right = _first_words(document.text[mention.end :], self._reach)
-        return Parts(*(self._plain(expand(text)) for text in (left, mention.text, right)))
+        return parts_of(query, self._reach if self.context else 0, lower=self.lower)
 
     def of_parts(self, parts: Sequence[Parts]) -> list[Prompted]:
         """The tokens of texts that are as they should be.
@@ -164,10 +158,6 @@ class Prompt:
         """The tokens of texts, none for an empty one."""
         return token_ids(self.tokenizer, [before + text if text else "" for text in texts], special=False)
 
-    def _plain(self, text: str) -> str:
-        text = " ".join(text.split())
-        return text.lower() if self.lower else text
-
     def _beside(self, texts: Sequence[str], before: str | None = None) -> list[list[int]]:
         if not self.context:
             return [[] for _ in texts]
@@ -179,6 +169,22 @@ class Prompt:
     def _marker(self, word: str, before: str) -> list[int]:
         known = None if self.before else self.tokenizer.token_to_id(word)
         return self._fixed(word, before) if known is None else [known]
+
+
+def parts_of(query: Query, reach: int = WINDOW * _REACH, *, lower: bool = True) -> Parts:
+    """The texts of a mention, abbreviations that its document defines written out.
+
+    Args:
+        query: the mention in its document.
+        reach: characters of context on either side; 0: none.
+        lower: put all in lower case.
+    """
+    document, mention = query
+    expand = expander(document.text)
+    left = _last_words(document.text[: mention.start], reach)
+    right = _first_words(document.text[mention.end :], reach)
+    texts = (" ".join(expand(text).split()) for text in (left, mention.text, right))
+    return Parts(*(text.lower() if lower else text for text in texts))
 
 
 def plain(tokenizer: Tokenizer) -> Tokenizer:
@@ -227,7 +233,7 @@ def _cut(left: list[int], right: list[int], room: int) -> tuple[list[int], list[
 
 def _last_words(text: str, most: int) -> str:
     """The end of a text, from the beginning of a word on."""
-    return text if len(text) <= most else text[-most:].partition(" ")[2]
+    return text if len(text) <= most else text[len(text) - most :].partition(" ")[2]
 
 
 def _first_words(text: str, most: int) -> str:
