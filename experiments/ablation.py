@@ -96,7 +96,7 @@ def section(results: Path) -> Iterator[str]:
     if not (results / "align_dev.json").exists():
         return
     yield HEAD
-    yield from table(["what", "NCBI", "BC5CDR-d", "outcome"], rows(results))
+    yield from table(["what", "NCBI", "BC5CDR-d", "outcome", "result"], rows(results))
     yield ""
     yield "### Targets\n"
     yield "acc@1 on the test sets; trained: mean over three seeds.\n"
@@ -108,7 +108,8 @@ def rows(results: Path) -> Iterator[list[str]]:
     """A row for each try."""
     for what, file, place, outcome in TRIES:
         found = read(results, file) if file else {}
-        yield [what, *(figure(found, place, task) if found else "" for task in TASKS), outcome]
+        figures = [figure(found, place, task) if found else "" for task in TASKS]
+        yield [what, *figures, outcome, f"`{file}.json`" if file else ""]
 
 
 def read(results: Path, name: str) -> dict[str, Any]:

@@ -29,7 +29,16 @@ PROTOCOLS = {
     " COMETA: closed world, a KB of its labels.",
     "clean-raw": "Raw text, nothing dropped; k counts concepts; strict: a homonym's first concept must be right.",
 }
-KINDS = {"bert": "MiniLM, self-aligned", "rescnn": "ResCNN, attention pooling, distilled"}
+TUNED_ENCODERS = (
+    ("MiniLM", "seeds", "bert"),
+    ("MiniLM, self-aligned", "final", "bert"),
+    ("ResCNN, attention pooling, distilled from averaged weights", "final", "rescnn"),
+    ("ResCNN, attention pooling, distilled (embedded default)", "seeds", "rescnn:attention:marginal:dev"),
+    ("ResCNN, max pooling, distilled from averaged weights", "seeds", "rescnn:max:marginal:dev"),
+)
+"""Title, plan, and what stands behind the corpus in its summary."""
+LEAST = 3
+"""Seeds or folds; a cell with fewer is in the tables of the SapBERT and ResCNN papers."""
 FORMS = {
     "dense": "encoder alone",
     "ngram": "and a share of the 3-gram cosine",
@@ -40,8 +49,8 @@ TUNED = """## Fine-tuned on the training sets
 
 NCBI and BC5CDR-d: clean-kb mentions and KB, any id, mean and deviation over three seeds; the development set chose
 epoch, shares and recipe, the test set was looked at once for each seed. AskAPatient: closed world of its labels, over
-ten folds. Loss: the share of right names among the nearest (BioSyn). Trained at {commit} on one {device}:
-`{command}`; scored there.
+ten folds. Loss: the share of right names among the nearest (BioSyn). Commands: "What was trained", plans `final` and
+`seeds`.
 """
 TUNED_PUBLISHED = """## Fine-tuned: encoders, losses, train+dev
 
@@ -216,21 +225,20 @@ def strata(ours: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def tuned(results: Path) -> Iterator[str]:
     """Encoders that were fine-tuned on the training sets: means over seeds or folds."""
-    path = results / "fine_tune_final.json"
-    if not path.exists():
-        return
-    result = json.loads(path.read_text(encoding="utf-8"))
-    found = result["metrics"]["test"]
-    yield TUNED.format(**result["trained"])
     corpora = {corpus: CORPORA[corpus] for corpus in ("ncbi", "bc5cdr-d", "askapatient")}
     rows = []
-    for kind, name in KINDS.items():
+    for title, plan, kind in TUNED_ENCODERS:
+        path = results / f"fine_tune_{plan}.json"
+        tests = json.loads(path.read_text(encoding="utf-8"))["metrics"].get("test", {}) if path.exists() else {}
+        found = [tests.get(f"{corpus}:{kind}", {"runs": 0}) for corpus in corpora]
         for form, told in FORMS.items():
-            cells = [found.get(f"{corpus}:{kind}", {}).get(form) for corpus in corpora]
+            cells = [forms.get(form) if forms["runs"] >= LEAST else None for forms in found]
             shown = [f"{c['@1']:.1f} / {c['@5']:.1f} ± {c['deviation']:.1f}" if c else "" for c in cells]
-            rows.append([name, told, *shown])
-    yield from table(["encoder", "form", *corpora.values()], rows)
-    yield ""
+            rows += [[title, told, *shown]] if any(cells) else []
+    if rows:
+        yield TUNED
+        yield from table(["encoder", "form", *corpora.values()], rows)
+        yield ""
 
 
 def tuned_published(results: Path) -> Iterator[str]:

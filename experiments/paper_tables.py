@@ -236,7 +236,14 @@ def trainings(results: Path) -> Iterator[str]:
             count = str(len(found["metrics"]["runs"]))
             rows.append([plan, count, ", ".join(seeds), missing, f"`{trained['command']}`", trained["commit"],
                          trained["device"]])  # fmt: skip
+    aligned = results / "align_mpnet.json"
+    if aligned.exists():
+        found = json.loads(aligned.read_text(encoding="utf-8"))
+        trained = found["trained"]
+        rows.append(["MPNet's self-alignment", "1", str(found["seed"]), "", f"`{trained['command']}`",
+                     trained["commit"], trained["device"]])  # fmt: skip
     yield "### What was trained\n"
+    yield "`PLAN` is `fine_tune_PLAN.json`. Empty cells of the tables above are what is missing here, or was not planned.\n"
     yield from table(["plan", "runs", "seeds", "missing", "command", "commit", "hardware"], rows)
     yield ""
 

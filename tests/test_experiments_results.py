@@ -179,3 +179,15 @@ def test_the_table_of_losses_has_a_row_for_each_score_and_set(made, tmp_path):
         f"| {name} | {loss} | {sets} | train+dev |  | 94.5 / 97.5 |  |  |  |",
         "",
     ]
+
+
+def test_means_of_fine_tuning_leave_out_single_seeds(made, tmp_path):
+    figure = {"@1": 90.04, "@5": 95.06, "deviation": 0.512}
+    test = {"ncbi:bert": {"runs": 3, "dense": figure}, "askapatient:bert": {"runs": 1, "dense": figure}}
+    (tmp_path / "fine_tune_seeds.json").write_text(json.dumps({"metrics": {"test": test}}), encoding="utf-8")
+    lines = list(made.tuned(tmp_path))
+    assert lines[1:4] == [
+        "| encoder | form | NCBI | BC5CDR-d | AskAPatient |",
+        "|---|---|---|---|---|",
+        "| MiniLM | encoder alone | 90.0 / 95.1 ± 0.5 |  |  |",
+    ]
