@@ -139,12 +139,13 @@ def tuned(results: Path) -> Figures:
 
 
 def _printed(papers: dict[str, Any], system: str) -> list[list[str]]:
-    return [
-        [paper["system"], "", "", *(" / ".join(f"{f:.1f}" for f in paper.get(_corpus(c)[0], ())) for c in columns)]
-        for paper in papers.get("as-published", ())
-        if paper["system"].startswith(system)
-        for columns in [[*COLUMNS][:4]]
-    ]
+    """The papers' rows, with as-published figures alone."""
+    rows = []
+    for paper in papers.get("as-published", ()):
+        if paper["system"].startswith(system):
+            figures = [paper.get(_corpus(c)[0], ()) if _corpus(c)[1] == "as-published" else () for c in COLUMNS]
+            rows.append([paper["system"], "", "", *(" / ".join(f"{f:.1f}" for f in each) for each in figures)])
+    return rows
 
 
 def _corpus(column: str) -> tuple[str, str]:
@@ -164,7 +165,7 @@ def _table(
     results: Path, figures: Figures, encoders: dict[str, str], printed: list[list[str]], sets: Sequence[str]
 ) -> Iterator[str]:
     head = ["encoder", "loss", "trained on", *COLUMNS.values()]
-    rows = [[*row, *[""] * (len(head) - len(row))] for row in printed]
+    rows = [*printed]
     for encoder, title in encoders.items():
         for loss, trained in [("", ""), *((loss, trained) for loss in LOSSES for trained in sets)]:
             cells = [_cell(results, figures, Row(encoder, loss, trained), column) for column in COLUMNS]
@@ -226,7 +227,7 @@ def _compared(before: dict[str, Any] | None, after: dict[str, Any] | None) -> st
 def trainings(results: Path) -> Iterator[str]:
     """What ran, and what of it is missing."""
     rows = []
-    for plan in PLANS:
+    for plan in ("grid", *PLANS):
         path = results / f"fine_tune_{plan}.json"
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -243,7 +244,7 @@ def trainings(results: Path) -> Iterator[str]:
         rows.append(["MPNet's self-alignment", "1", str(found["seed"]), "", f"`{trained['command']}`",
                      trained["commit"], trained["device"]])  # fmt: skip
     yield "### What was trained\n"
-    yield "`PLAN` is `fine_tune_PLAN.json`. Empty cells of the tables above are what is missing here, or was not planned.\n"
+    yield "Plans: `fine_tune_<plan>.json`. Empty cells of the tables are what is missing here, or was not planned.\n"
     yield from table(["plan", "runs", "seeds", "missing", "command", "commit", "hardware"], rows)
     yield ""
 
