@@ -122,8 +122,8 @@ class BartGenerator(Generator):
 
 def _writing(folder: str | Path, config: Any) -> Writing:  # noqa: ANN401
     """How sources and targets are written; BART's decoder starts with the end token, then as a source does."""
-    pad, bos, eos = config.pad_token_id, config.bos_token_id, config.eos_token_id
-    first = config.decoder_start_token_id
+    names = ("pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id")
+    pad, bos, eos, first = (getattr(config, name, None) for name in names)
     if pad is None or eos is None or first is None:
         raise ArtifactError(
             f"{folder} names no pad_token_id, eos_token_id or decoder_start_token_id: write them in its config.json"

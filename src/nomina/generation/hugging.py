@@ -14,6 +14,8 @@ from tokenizers import Tokenizer
 from nomina.encoders.base import TOKENIZER
 from nomina.errors import ArtifactError, MissingExtra, UsageError
 
+_VOCABULARIES = ("vocab.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model", "source.spm")
+
 
 @contextmanager
 def quiet() -> Iterator[None]:
@@ -76,9 +78,13 @@ def tokenizer_of(folder: str | Path) -> Tokenizer:
     Raises:
         ArtifactError: there is none, or a damaged one.
     """
+    path = Path(folder)
+    # Without any of these transformers makes a tokenizer that knows no word.
+    if not any((path / name).is_file() for name in (TOKENIZER, *_VOCABULARIES)):
+        raise ArtifactError(f"{folder} holds no {TOKENIZER}: fetch or save it again")
     with one_line(folder):
-        if Path(folder, TOKENIZER).is_file():
-            found = Tokenizer.from_file(str(Path(folder, TOKENIZER)))
+        if (path / TOKENIZER).is_file():
+            found = Tokenizer.from_file(str(path / TOKENIZER))
         else:
             from transformers import AutoTokenizer
 
