@@ -59,8 +59,8 @@ Tables 1 and 2 of the SapBERT paper. acc@1 / acc@5 on the test sets, any id, of 
 names; clean-kb: concepts. Not fine-tuned: with the interval over documents, from `embedding_*.json`; with an asterisk
 what fine-tuning started from (on clean-kb with its prefix before mentions). Fine-tuned: mean ± deviation of acc@1
 (number of seeds; of AskAPatient folds). The loss "share of the nearest" has on clean-kb a prefix before mentions and
-the names once more as mentions, BioSyn's has neither. Of AskAPatient fine-tuning takes all 1,042 labels, the first rows
-one for each of its 1,036 ids, which is harder. ResCNN fresh: random weights over the embeddings of MiniLM. MPNet:
+the names once more as mentions, BioSyn's has neither. Of AskAPatient fine-tuning, with its start, takes all 1,042
+labels, `embedding_*.json` one for each of its 1,036 ids, which is harder. ResCNN fresh: random weights over the embeddings of MiniLM. MPNet:
 all-mpnet-base-v2, 109M parameters.
 """
 ADDED = """### What self-alignment and distillation from self-aligned encoders add
@@ -80,7 +80,8 @@ alone. Where the development set chose epoch 0 the figures are those of the star
 BACKED = """## Dictionary back-off
 
 An encoder alone, and behind the dictionary's tiers, which answer what they know before the encoder is asked. acc@1 /
-acc@5, any id; the tiers of as-published have the corpus's own mentions.
+acc@5, any id; the tiers of as-published have the corpus's own mentions. At 1 they cost nothing and bring no more than
+chance may; at 5 they cost, as they name few concepts beside their answer.
 """
 BACK_OFF = {"rescnn": "default-tiers", "aligned": "aligned-tiers"}
 """Encoder alone -> behind the dictionary, names in ``embedding_*.json``."""
