@@ -60,8 +60,8 @@ names; clean-kb: concepts. Not fine-tuned: with the interval over documents, fro
 what fine-tuning started from (on clean-kb with its prefix before mentions). Fine-tuned: mean ± deviation of acc@1
 (number of seeds; of AskAPatient folds). The loss "share of the nearest" has on clean-kb a prefix before mentions and
 the names once more as mentions, BioSyn's has neither. Of AskAPatient fine-tuning, with its start, takes all 1,042
-labels, `embedding_*.json` one for each of its 1,036 ids, which is harder. ResCNN fresh: random weights over the embeddings of MiniLM. MPNet:
-all-mpnet-base-v2, 109M parameters.
+labels, `embedding_*.json` one for each of its 1,036 ids, which is harder. ResCNN fresh: random weights over the
+embeddings of MiniLM. MPNet: all-mpnet-base-v2, 109M parameters.
 """
 ADDED = """### What self-alignment and distillation from self-aligned encoders add
 
