@@ -252,7 +252,19 @@ def test_a_name_without_room_is_said(generators):
 def test_the_last_position_can_be_written(generators):
     generator = generators["bart"]
     given = inputs(1, 1)
-    decoding = started(generator, given, beams=1, most=58)
+    decoding, tokens = started(generator, given, most=58), torch.tensor([[5, 6, 7]])
     for _ in range(58):
-        logits = decoding.step(torch.tensor([[5]]))
-    close(logits[0], forced(generator, given, [given.prefixes[0].tolist() + [5] * 58]))
+        logits = decoding.step(tokens)
+    close(logits[0], forced(generator, given, [given.prefixes[0].tolist() + [token] * 58 for token in (5, 6, 7)]))
+
+
+def test_a_long_prefix_has_room(generators):
+    generator = generators["shallow"]
+    given = inputs(2, 0, prefix=140)
+    decoding, tokens = started(generator, given), torch.tensor([[5, 6, 7]] * 2)
+    decoding.step(tokens)
+    logits = decoding.step(tokens)
+    for i in range(2):
+        alone = given.row(i)
+        rows = [alone.prefixes[0].tolist() + [token] * 2 for token in (5, 6, 7)]
+        close(logits[i], forced(generator, alone, rows))

@@ -26,6 +26,7 @@ class GraphedDecoding(BartDecoding):
         super().__init__(layout, memory, prefixes, prefix_mask, beams, most)
         self.layout = layout
         with plainly(prefixes.device):
+            self._make_room(self.size)  # a graph holds addresses
             self.tokens = prefixes.new_zeros(len(prefixes), beams)
             self.out = self.table.new_empty(len(prefixes) * beams, len(self.table))
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}

@@ -22,6 +22,9 @@ from nomina.generation.generator import Decoding, Memory
 _BLOCK = 32
 """A step looks at a multiple of so many keys, which kernels like, and of which there are few."""
 
+_FIRST = 128
+"""Keys that there is room for at first."""
+
 
 class Layout(Protocol):
     """A module with a decoder of BART's layout."""
@@ -43,7 +46,7 @@ class BartDecoding(Decoding):
     """Beams in a decoder of BART's layout; the other arguments are those of ``Generator.decoding``.
 
     Attributes:
-        written: keys and values (layers, 2, n, heads, size, head's width) of the prefix, then of each step by beam.
+        written: keys and values (layers, 2, n, heads, keys, head's width) of the prefix, then of each step by beam.
         seen: (n, beams, size), 0 where a beam looks, -inf elsewhere.
         slots: where in ``size`` the next step writes, (beams,).
         position: of the next tokens, (n,).
@@ -64,9 +67,9 @@ class BartDecoding(Decoding):
         depth, source, width = len(self.decoder.layers), memory.mask.shape[1], places.embedding_dim // self.heads
         self.size = _rounded(self.prefix + most * beams)
         with plainly(prefixes.device):
-            empty = places.weight.new_empty
+            empty, first = places.weight.new_empty, min(max(_FIRST, _rounded(self.prefix)), self.size)
             # Zeros: whatever stands there is masked, but may be no NaN.
-            self.written = empty(depth, 2, n, self.heads, self.size, width).zero_()
+            self.written = places.weight.new_zeros(depth, 2, n, self.heads, first, width)
             self.source, self.source_seen = empty(depth, 2, n, self.heads, source, width), empty(n, 1, 1, source)
             self.seen, self.own = empty(n, beams, self.size), _unseen(torch.eye(beams).bool()).to(places.weight)
             self.slots = torch.empty(beams, dtype=torch.int64, device=prefixes.device)
@@ -105,7 +108,15 @@ class BartDecoding(Decoding):
             raise UsageError(f"a name is longer than the {self.most} steps that were asked for: ask for more")
         self.done += 1
         with plainly(tokens.device):
+            self._make_room(self._end())
             return self._next(tokens, self._end())
+
+    def _make_room(self, keys: int) -> None:
+        """Buffers for so many keys: most names end long before the longest that is allowed."""
+        room = self.written.shape[4]
+        if keys > room:
+            more = min(max(keys, 2 * room), self.size) - room
+            self.written = torch.nn.functional.pad(self.written, (0, 0, 0, more))
 
     def _end(self) -> int:
         """The number of keys that are written, the coming ones included, and some more."""
