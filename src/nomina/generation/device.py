@@ -64,6 +64,11 @@ class DeviceTrie:
         self.alive = None if trie.alive is None else torch.from_numpy(trie.alive.nodes).to(device)
 
     @property
+    def bytes(self) -> int:
+        """Memory of the edges."""
+        return sum(part.nbytes for part in (self._first, self._tokens, self._targets))
+
+    @property
     def depth(self) -> int:
         """Tokens of the longest name, its end included."""
         return len(self.widths)

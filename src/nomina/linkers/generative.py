@@ -38,6 +38,7 @@ BATCHES = {"cpu": 32, "cuda": 512}
 CANDIDATES = 64
 """Names that another linker offers for a mention."""
 
+_MULTIPLE = 16
 _CELLS = 1 << 10  # candidates of all mentions of a batch
 
 
@@ -125,9 +126,11 @@ class GenerativeLinker(Linker):
         size = self._batch if self.candidates is None else min(self._batch, max(1, _CELLS // self._many))
         for start in range(0, len(tasks), size):
             part = tasks[start : start + size]
-            batch = batch_of(self.generator, [task.prompted for task in part])
+            # Graphs are captured for each shape: there should be few.
+            to, filled = (_MULTIPLE, size) if self.generator.graphs and self.candidates is None else (1, 0)
+            batch = batch_of(self.generator, [task.prompted for task in part], to, filled)
             found = self._searched(batch, within) if self.candidates is None else self._scored(batch, part)
-            for task, rows, scores in zip(part, *_ordered(*found, len(part), ranking.rows.shape[1]), strict=True):
+            for task, rows, scores in zip(part, *_ordered(*found, len(batch.ids), ranking.rows.shape[1]), strict=False):
                 ranking.rows[task.places], ranking.scores[task.places] = rows, 1 / (1 - scores)
                 ranking.rules[task.places] = np.where(rows == NO_ROW, 0, Rule.GENERATIVE)
         ranking.scores[ranking.rows == NO_ROW] = -np.inf
@@ -204,11 +207,19 @@ def spelling_of(generator: Generator, prompt: Prompt) -> Spelling:
     return Spelling(generator.tokenizer, end or "", before=prompt.before, lower=prompt.lower)
 
 
-def batch_of(generator: Generator, prompted: Sequence[Prompted], to: int = 1) -> Batch:
-    """Mentions as tensors on the generator's device, lengths rounded up to multiples of ``to``."""
+def batch_of(generator: Generator, prompted: Sequence[Prompted], to: int = 1, size: int = 0) -> Batch:
+    """Mentions as tensors on the generator's device.
+
+    Args:
+        generator: what will read them.
+        prompted: one mention or more.
+        to: lengths are rounded up to multiples of this.
+        size: the batch is filled up to so many mentions by repeating the first one.
+    """
     torch = import_torch()
     from nomina.generation.search import Batch
 
+    prompted = [*prompted, *prompted[:1] * (size - len(prompted))]
     parts = [
         *padded([each.source for each in prompted], generator.pad_id, to=to),
         *padded([each.prefix for each in prompted], generator.pad_id, left=True, to=to),
