@@ -47,7 +47,7 @@ def main() -> None:
     write(arguments.out / "contexts.tsv.xz", contexts(shop, arguments.folds))
     concepts = Concepts.of(shop("mesh-expanded"))
     named = zip(concepts.owners(), concepts.texts, strict=True)
-    write(arguments.out / "mesh.txt.xz", (("|".join(concepts.ids[i] for i in own), name) for own, name in named))
+    write(arguments.out / "mesh.txt.xz", (("|".join(concepts.ids[i] for i in own), _line(name)) for own, name in named))
 
 
 def contexts(shop: Workshop, folds: int) -> Iterator[Row]:
@@ -80,6 +80,10 @@ def _rows(corpus: str, split: str, documents: list[Document], kb: KnowledgeBase)
             yield corpus, split, *parts_of(Query(raw[document.id], original)), ids
             count += 1
     print(corpus, split, count, dict(dropped))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _known(kb: KnowledgeBase, id: str) -> str:

@@ -110,14 +110,14 @@ class Prompt:
 
     @classmethod
     def of(cls, generator: Generator, *, window: int = WINDOW, context: bool = True) -> Prompt:
-        """The prompt of a generator, as its manifest says."""
+        """The prompt of a generator, as its manifest says; the window leaves room in the decoder for a name."""
         bos = () if generator.bos_id is None else (generator.bos_id,)
         return cls(
             generator.tokenizer,
             generator.markers,
             generator.prompt,
             generator.start,
-            window=min(window, generator.longest),
+            window=min(window, generator.longest // 2),
             context=context,
             frame=(bos, (generator.eos_id,)),
         )

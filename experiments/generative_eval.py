@@ -1,0 +1,150 @@
+"""What ``generative.py`` measures: names of a dictionary written for mentions of a corpus, by beam search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from align_data import rows
+
+from nomina.generation.device import DeviceTrie
+from nomina.generation.generator import Generator
+from nomina.generation.layers import layered
+from nomina.generation.prompt import Parts, Prompt
+from nomina.generation.search import Search, beam_search, fitting
+from nomina.generation.trie import FlatTrie
+from nomina.linkers.generative import batch_of, spelling_of
+from nomina.training.examples import Ints
+from nomina.training.names import Concepts
+
+FILES = {"ncbi": "dictionary.txt.xz", "bc5cdr": "mesh.txt.xz", "aap": "aap.txt.xz"}
+"""The dictionary of each corpus: the one without mentions."""
+
+_CHUNK = 1 << 14
+_MOST = 48
+
+
+def ids_of(text: str) -> frozenset[str]:
+    """All ids of a field: parts by "+", the ids of each by "|"."""
+    return frozenset(text.replace("+", "|").split("|"))
+
+
+@dataclass(frozen=True)
+class Item:
+    """A mention, and its ids: any of them is right (the protocol's rule)."""
+
+    parts: Parts
+    gold: frozenset[str]
+
+
+def items(folder: Path, corpus: str, split: str, limit: int | None = None) -> list[Item]:
+    """The mentions of a split; ``limit``: only so many, from all over it."""
+    found = [
+        Item(Parts(*row[2:5]), ids_of(row[5]))
+        for row in rows(folder / "contexts.tsv.xz")
+        if row[0] == corpus and row[1] == split
+    ]
+    return found[:: max(len(found) // limit, 1)][:limit] if limit else found
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """The names that may be written, and the ids of each."""
+
+    texts: list[str]
+    ids: list[frozenset[str]]
+
+    @classmethod
+    def read(cls, folder: Path, corpus: str, limit: int | None = None, keep: Iterable[Item] = ()) -> Dictionary:
+        """That of a corpus; ``limit``: only so many rows, and those of some mentions (to try things out)."""
+        listed = [(name, ids_of(ids)) for ids, name in rows(folder / FILES[corpus.partition("-")[0]])]
+        if limit:
+            wanted = frozenset(id for item in keep for id in item.gold)
+            listed = [row for i, row in enumerate(listed) if i < limit or row[1] & wanted]
+        return cls([name for name, _ in listed], [ids for _, ids in listed])
+
+    @cached_property
+    def concepts(self) -> Concepts:
+        """One concept an id."""
+        numbers: dict[str, int] = {}
+        pairs = sorted((numbers.setdefault(id, len(numbers)), row) for row, ids in enumerate(self.ids) for id in ids)
+        concept, row = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
+        return Concepts(self.texts, list(numbers), concept, row)
+
+    def numbers(self, ids: Iterable[str]) -> Ints:
+        """The concepts of ids, those that are not there left out."""
+        place = self._place
+        return np.array(sorted(place[id] for id in ids if id in place), np.int64)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {id: i for i, id in enumerate(self.concepts.ids)}
+
+
+class Judge:
+    """Measures a generator on a split.
+
+    Args:
+        generator: see there.
+        dictionary: what may be written.
+        asked: the mentions.
+        chosen: rows that may be written (table 4); all where None.
+    """
+
+    def __init__(
+        self, generator: Generator, dictionary: Dictionary, asked: Sequence[Item], chosen: Ints | None = None
+    ) -> None:
+        self.generator, self.dictionary, self.asked = generator, dictionary, asked
+        spelling, texts = spelling_of(generator, Prompt.of(generator)), dictionary.texts
+        row = np.arange(len(texts)) if chosen is None else np.unique(chosen)
+        parts = [
+            spelling.tokens([texts[i] for i in row[start : start + _CHUNK].tolist()])
+            for start in range(0, len(row), _CHUNK)
+        ]
+        lengths = np.concatenate([numbers for _, numbers in parts])
+        known = np.flatnonzero(lengths)
+        self.trie = FlatTrie(layered(np.concatenate([t for t, _ in parts]), lengths[known], row[known]))
+        self.device_trie = DeviceTrie(self.trie, generator.device, generator.vocabulary)
+
+    def accuracy(self, *, context: bool, beams: int = 5, batch: int = 512) -> dict[str, float]:
+        """Percentages at 1 and 5 names, and mentions a second (distinct ones are computed once)."""
+        prompt = Prompt.of(self.generator, context=context)
+        texts = [item.parts if context else Parts("", item.parts.mention, "") for item in self.asked]
+        distinct = list(dict.fromkeys(texts))
+        started = time.monotonic()
+        best = dict(zip(distinct, self._best(prompt, distinct, beams, batch), strict=True))
+        seconds = time.monotonic() - started
+        figures = {}
+        for k in (1, 5):
+            hits = [
+                any(self.dictionary.ids[row] & item.gold for rows in best[text][:k] for row in rows)
+                for item, text in zip(self.asked, texts, strict=True)
+            ]
+            figures[f"acc@{k}"] = round(100 * sum(hits) / len(hits), 2)
+        return {**figures, "per_s": round(len(distinct) / seconds, 1)}
+
+    def _best(self, prompt: Prompt, texts: Sequence[Parts], beams: int, batch: int) -> list[list[list[int]]]:
+        """For each text the rows of the names found, best first; names tokenised alike are one."""
+        prompted = prompt.of_parts(texts)
+        order = sorted(range(len(texts)), key=lambda i: (len(prompted[i].source), len(prompted[i].prefix)))
+        found: list[list[list[int]]] = [[] for _ in texts]
+        training = self.generator.module.training
+        self.generator.module.eval()
+        for start in range(0, len(order), batch):
+            part = order[start : start + batch]
+            tensors = batch_of(self.generator, [prompted[i] for i in part], to=8)
+            search = fitting(Search(beams, _MOST), self.generator, tensors)
+            nodes = beam_search(self.generator, self.device_trie, tensors, search).nodes.cpu().numpy()
+            owned, offsets = self.trie.rows_of(nodes.ravel())
+            each = [found.tolist() for found in np.split(owned, offsets[1:-1])]
+            for place, i in enumerate(part):
+                found[i] = [rows for rows in each[place * beams : (place + 1) * beams] if rows]
+        self.generator.module.train(training)
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        return found
