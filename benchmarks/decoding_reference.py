@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -68,14 +69,12 @@ class Reference:
 
     @torch.inference_mode()
     def __call__(self, prompted: Sequence[Prompted], size: int) -> Best:
-        """Mentions of one length of prefix, ``size`` at a time."""
+        """The names of mentions, at most ``size`` at a time, all of whose prefixes have one length."""
         found: Best = []
-        start = 0
-        while start < len(prompted):
-            width = len(prompted[start].prefix)
-            part = [each for each in prompted[start : start + size] if len(each.prefix) == width]
-            found += self._batch(part, width)
-            start += len(part)
+        for width, group in groupby(prompted, lambda each: len(each.prefix)):
+            alike = list(group)
+            for start in range(0, len(alike), size):
+                found += self._batch(alike[start : start + size], width)
         return found
 
     def _batch(self, part: Sequence[Prompted], width: int) -> Best:
