@@ -82,7 +82,7 @@ def main() -> None:
     prompted = prompt.of_parts([prompt.parts(query) for query in map(alone, asked)])
     report = Report(given, {"names": len(names), "trie_nodes": trie.size, "mentions": len(prompted)})
     device_trie = DeviceTrie(trie, given.device, generator.vocabulary)
-    search = Search(given.beams, device_trie.depth)
+    search = Search(given.beams, min(device_trie.depth, given.tokens))
     for setting in SETTINGS if given.device != "cpu" else ("float32",):
         with precision(generator, setting):
             for graphs in (False, True) if given.device != "cpu" else (False,):
@@ -108,6 +108,7 @@ def command_line() -> argparse.ArgumentParser:
     options.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options.add_argument("--batches", type=int, nargs="+", default=[1, 64, 256, 1024])
     options.add_argument("--beams", type=int, default=5)
+    options.add_argument("--tokens", type=int, default=64, help="of a name at most")
     options.add_argument("--asked", type=int, default=4096, help="mentions")
     options.add_argument("--reference", type=int, default=128, help="mentions of the reference; 0: none")
     options.add_argument("--most", type=int, help="names")

@@ -34,7 +34,7 @@ class Small(Generator):
         self.module = nn.ParameterDict({"words": words, "mixing": mixing, "out": out})
         self.vocabulary, self.longest = vocabulary, 64
         self.writing = Writing(PAD, None, END, (PAD,))
-        self.asked = 0
+        self.asked = self.steps = 0
 
     def encode(self, ids: Tensor, mask: Tensor) -> Memory:
         self.asked += len(ids)
@@ -101,6 +101,7 @@ class SmallDecoding(Decoding):
         self.state = state[:, None].expand(-1, beams, -1)
 
     def step(self, tokens: Tensor) -> Tensor:
+        self.generator.steps += 1
         self.state = self.generator.mixed(self.state, tokens)
         return self.state @ self.generator.module["out"]
 

@@ -131,6 +131,21 @@ def test_an_early_end_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert early.scores.tolist() == late.scores.tolist()
 
 
+def test_fewer_certain_names_end_a_search_earlier() -> None:
+    names = names_of(150, VOCABULARY)
+    generator, trie, batch = Small(VOCABULARY), trie_of(names), batch_of(64, VOCABULARY)
+    steps: list[int] = []
+    whole = searched(generator, trie, batch)
+    for certain in (1, 3, 5):
+        generator.steps = 0
+        found = searched(generator, trie, batch, certain=certain)
+        steps.append(generator.steps)
+        assert found.nodes[:, :certain].tolist() == whole.nodes[:, :certain].tolist()
+        np.testing.assert_array_equal(found.scores[:, :certain], whole.scores[:, :certain])
+    assert steps[0] < steps[2]
+    assert steps == sorted(steps)
+
+
 @pytest.mark.parametrize("grown", [False, True])
 def test_restrictions_and_retired_names(grown: bool) -> None:
     names = names_of(120, VOCABULARY)
@@ -210,9 +225,9 @@ def test_no_mentions() -> None:
     assert searched(generator, trie, batch).nodes.shape == (0, 5)
 
 
-@pytest.mark.parametrize("options", [{"beams": 0}, {"most": 0}, {"length_penalty": -1.0}])
+@pytest.mark.parametrize("options", [{"beams": 0}, {"most": 0}, {"length_penalty": -1.0}, {"certain": 6}])
 def test_options_that_cannot_be(options: dict[str, float]) -> None:
-    with pytest.raises(UsageError, match="1 or more"):
+    with pytest.raises(UsageError, match=r"1 or more|from 1 to"):
         Search(**options)
 
 

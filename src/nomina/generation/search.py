@@ -68,6 +68,7 @@ class Search:
         length_penalty: names are compared by their sum divided by their length to this power. Above 0 longer names may
             gain, and a search ends later.
         renormalise: probabilities are those among the tokens that the trie allows.
+        certain: how many of a mention's best names must be beyond change before its search may end; all where None.
         narrow: an ending counts if it is one of the ``beams`` best continuations, as in ``generate`` of transformers;
             else if it is one of twice as many.
 
@@ -79,11 +80,14 @@ class Search:
     most: int = 64
     length_penalty: float = 0.0
     renormalise: bool = False
+    certain: int | None = None
     narrow: bool = False
 
     def __post_init__(self) -> None:
         if min(self.beams, self.most) < 1 or self.length_penalty < 0:
             raise UsageError("beams and tokens are 1 or more, the length penalty 0 or more")
+        if self.certain is not None and not 1 <= self.certain <= self.beams:
+            raise UsageError(f"certain is from 1 to the number of beams, {self.beams}")
 
 
 def fitting(search: Search, generator: Generator, batch: Batch) -> Search:
@@ -208,9 +212,9 @@ def _kept(found: Found, nodes: Tensor, scores: Tensor, search: Search, step: int
 
 
 def _is_over(state: _State, search: Search, steps: int) -> bool:
-    """Whether no unfinished name of any mention can come into its table any more."""
+    """Whether no unfinished name of any mention can come among the best of its table any more."""
     reachable = state.scores[:, 0] / steps**search.length_penalty
-    return bool((reachable <= state.found.scores[:, -1]).all())
+    return bool((reachable <= state.found.scores[:, (search.certain or search.beams) - 1]).all())
 
 
 def score_candidates(generator: Generator, trie: Trie, batch: Batch, rows: Ints) -> NDArray[np.float32]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -123,23 +124,25 @@ class GenerativeLinker(Linker):
     def _fill(self, ranking: Ranking, tasks: list[_Task], within: Within | None) -> None:
         """Mentions of like length share a batch."""
         tasks.sort(key=lambda task: (len(task.prompted.source), len(task.prompted.prefix)))
+        k = ranking.rows.shape[1]
         size = self._batch if self.candidates is None else min(self._batch, max(1, _CELLS // self._many))
         for start in range(0, len(tasks), size):
             part = tasks[start : start + size]
             # Graphs are captured for each shape: there should be few.
             to, filled = (_MULTIPLE, size) if self.generator.graphs and self.candidates is None else (1, 0)
             batch = batch_of(self.generator, [task.prompted for task in part], to, filled)
-            found = self._searched(batch, within) if self.candidates is None else self._scored(batch, part)
-            for task, rows, scores in zip(part, *_ordered(*found, len(batch.ids), ranking.rows.shape[1]), strict=False):
+            found = self._searched(batch, k, within) if self.candidates is None else self._scored(batch, part)
+            for task, rows, scores in zip(part, *_ordered(*found, len(batch.ids), k), strict=False):
                 ranking.rows[task.places], ranking.scores[task.places] = rows, 1 / (1 - scores)
                 ranking.rules[task.places] = np.where(rows == NO_ROW, 0, Rule.GENERATIVE)
         ranking.scores[ranking.rows == NO_ROW] = -np.inf
 
-    def _searched(self, batch: Batch, within: Within | None) -> tuple[Ints, Ints, NDArray[np.float32]]:
-        """Mentions, rows and summed log-probabilities of what was found, side by side."""
+    def _searched(self, batch: Batch, k: int, within: Within | None) -> tuple[Ints, Ints, NDArray[np.float32]]:
+        """Mentions, rows and summed log-probabilities of what was found, side by side; the best k are certain."""
         from nomina.generation.search import beam_search, fitting
 
-        search = fitting(self._search, self.generator, batch)
+        certain = min(max(k, 1), self._beams)
+        search = fitting(replace(self._search, certain=certain), self.generator, batch)
         found = beam_search(self.generator, self._device_trie, batch, search, within)
         nodes, sums = found.nodes.cpu().numpy().ravel(), found.scores.cpu().numpy().ravel()
         rows, offsets = self.trie.rows_of(nodes, within)
@@ -219,7 +222,7 @@ def batch_of(generator: Generator, prompted: Sequence[Prompted], to: int = 1, si
     torch = import_torch()
     from nomina.generation.search import Batch
 
-    prompted = [*prompted, *prompted[:1] * (size - len(prompted))]
+    prompted = [*prompted, *list(prompted[:1]) * (size - len(prompted))]
     parts = [
         *padded([each.source for each in prompted], generator.pad_id, to=to),
         *padded([each.prefix for each in prompted], generator.pad_id, left=True, to=to),
