@@ -12,7 +12,8 @@ def test_every_shipped_recipe_is_named_and_loads():
     assert {path.stem for path in FOLDER.glob("*.toml")} == set(RECIPES)
     for name in RECIPES:
         recipe = load(name)
-        assert recipe.encoder.kind == name.partition("-")[0].replace("sapbert", "bert")
+        kinds = {"sapbert": "bert", "rescnn": "rescnn", "genbioel": "generator"}
+        assert recipe.encoder.kind == kinds[name.partition("-")[0]]
         assert recipe.data.source == ("corpus" if name.endswith("-corpus") else "names")
         assert recipe.encoder.base
 
@@ -31,6 +32,29 @@ def test_rescnn_is_what_the_paper_and_design_say():
     loss = recipe.objective
     assert (loss.loss, loss.positive_scale, loss.negative_scale, loss.base) == ("ms", 2.0, 50.0, 0.5)
     assert recipe.data.hard > 0
+
+
+def test_genbioel_is_what_the_paper_says_but_for_rate_and_batches():
+    for name in ("genbioel", "genbioel-corpus"):
+        recipe = load(name)
+        assert (recipe.fit.clip, recipe.fit.weight_decay, recipe.generation.smoothing) == (0.1, 0.01, 0.1)
+        assert recipe.generation.prompt
+    assert (recipe.generation.target, recipe.generation.top, recipe.generation.names) == ("tfidf", 1, "all")
+
+
+@pytest.mark.parametrize(
+    ("override", "why"),
+    [
+        ("generation.layers=one", "generation.layers are numbers, as in '1 3 5', not 'one'"),
+        ("generation.smoothing=2", "generation.smoothing is a share, from 0 to 1"),
+        ("generation.target=longest", "generation.target is one of tfidf, shortest, random"),
+        ("distil.teacher=aligned/", "a teacher is for encoders"),
+        ("generation.others=0", "generation.others must be at least 1"),
+    ],
+)
+def test_what_no_generator_can_be_is_refused(override, why):
+    with pytest.raises(RecipeError, match=re.escape(why)):
+        load("genbioel", parsed([override]))
 
 
 def test_the_command_line_is_read_as_the_type_of_the_key():

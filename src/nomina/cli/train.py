@@ -1,4 +1,4 @@
-"""``nomina train``: an encoder of your own, out of a recipe."""
+"""``nomina train``: an encoder or a generator of your own, out of a recipe."""
 
 from __future__ import annotations
 
@@ -22,23 +22,26 @@ from nomina.errors import MissingExtra, UsageError
 if TYPE_CHECKING:
     from nomina.encoders.export import Weights
     from nomina.kb.store import KnowledgeBase
+    from nomina.training.generative import Sample, TrainedGenerator
     from nomina.training.mentions import Item
     from nomina.training.names import Concepts
     from nomina.training.recipe import Recipe
     from nomina.training.run import Trained
+    from nomina.types import Document
 
 _FILE = click.Path(path_type=Path)
 _NEEDED = ("torch", "transformers", "safetensors")
 _SAMPLE = 256
 """Names on which an exported encoder is compared with torch."""
 
-_HELP = """Train an encoder for the linker "embedding".
+_HELP = """Train an encoder for the linker "embedding", or a model that writes names for the linker "generative".
 
 RECIPE is one of these, or a TOML file of the same form:
 
 \b
   sapbert   a BERT-type model; with --corpus fine-tuned on it (sapbert-corpus)
   rescnn    a small, fast ResCNN over its word pieces; so with --corpus
+  genbioel  a model that writes names; --base is an encoder, which gets a shallow decoder, or an encoder-decoder
 
 Without a corpus names of one concept are drawn together: any KB with synonyms will do. The folder that comes out is
 for `nomina link --linker` and for --base; an earlier model in its place is replaced once the new one is whole. Progress
@@ -51,6 +54,8 @@ Examples:
   nomina train sapbert --kb mesh --base aligned/ --corpus train.pubtator --dev dev.pubtator -o tuned/
   nomina train rescnn --kb mesh --base minilm/ --teacher aligned/ -o small/
   nomina train sapbert --kb my.kb --set fit.batch_size=64 --set fit.epochs=3 -o mine/
+  nomina train genbioel --kb mesh --base minilm/ -o writer/
+  nomina train genbioel --kb mesh --base writer/ --corpus train.pubtator --dev dev.pubtator -o tuned-writer/
   nomina train my.toml --kb my.kb -o mine/
   torchrun --nproc-per-node 4 -m nomina train sapbert --kb mesh -o aligned/
 """
@@ -60,7 +65,7 @@ Examples:
 @click.argument("recipe", metavar="RECIPE")
 @click.option("--kb", required=True, metavar="NAME|FILE", help="The knowledge base whose names are learnt.")
 @click.option("-o", "--output", required=True, type=_FILE, metavar="FOLDER", help="The model to write.")
-@click.option("--base", metavar="FOLDER|NAME", help="The encoder to start from: saved, or one of Hugging Face.")
+@click.option("--base", metavar="FOLDER|NAME", help="The model to start from: saved, or one of Hugging Face.")
 @click.option("--corpus", type=_FILE, metavar="FILE", help="Annotated mentions to train on (formats: docs/corpora).")
 @click.option("--dev", type=_FILE, metavar="FILE", help="Mentions to measure accuracy on, which chooses the weights.")
 @click.option("--format", metavar="FORMAT", help="The format of both, where a look at them says something else.")
@@ -110,10 +115,13 @@ def train(
     _quiet()
     own = gather.join()
     say = _Say(gather.share()[0] == 0)
-    stored = weights if _exports(exported, say) else None
+    writes = wanted.encoder.kind == "generator"
+    if writes and exported:
+        raise UsageError("a generator has no ONNX form: leave out --export")
+    stored = weights if not writes and _exports(exported, say) else None
     checkpoints = output.with_name(f"{output.name}.checkpoints")
     with _stoppable(checkpoints) as stop:
-        data = _read(kb, corpus, dev, format, texts)
+        data = _read(kb, corpus, dev, format, texts, writes)
         trained = _train(wanted, data, str(own or device), checkpoints, resume, say, stop)
         gather.leave()
         if not say.is_first:
@@ -206,11 +214,15 @@ class _Data(NamedTuple):
     concepts: Concepts
     train: list[Item] | None
     dev: list[Item] | None
+    train_samples: list[Sample] | None
+    dev_samples: list[Sample] | None
     prints: dict[str, str | None]
 
 
-def _read(kb: str, corpus: Path | None, dev: Path | None, format: str | None, texts: Sequence[str]) -> _Data:
-    """The KB and the corpora, with fingerprints of what is in them."""
+def _read(
+    kb: str, corpus: Path | None, dev: Path | None, format: str | None, texts: Sequence[str], writes: bool
+) -> _Data:
+    """The KB and the corpora, with fingerprints of what is in them; ``writes``: as generators take them."""
     from nomina.corpora import read_corpus
     from nomina.kb.options import parsed
     from nomina.kb.sources import resolve_kb
@@ -220,14 +232,24 @@ def _read(kb: str, corpus: Path | None, dev: Path | None, format: str | None, te
     opened = resolve_kb(kb)
     concepts = Concepts.of(opened)
 
-    def asked(path: Path | None) -> list[Item] | None:
-        if path is None:
-            return None
-        return items(read_corpus(path, format, options=parsed(texts)), opened, concepts.ids)
+    def documents(path: Path | None) -> Iterator[Document] | None:
+        return None if path is None else read_corpus(path, format, options=parsed(texts))
 
-    train, measured = asked(corpus), asked(dev)
-    prints = {"kb": opened.fingerprint, "corpus": _hashed(train), "dev": _hashed(measured)}
-    return _Data(opened, concepts, train, measured, prints)
+    prints: dict[str, str | None] = {"kb": opened.fingerprint}
+    if writes:
+        from nomina.training.generative import samples
+
+        train, measured = (
+            None if found is None else samples(found, opened, concepts.ids)
+            for found in (documents(corpus), documents(dev))
+        )
+        return _Data(
+            opened, concepts, None, None, train, measured, prints | {"corpus": _told(train), "dev": _told(measured)}
+        )
+    given, asked = (
+        None if found is None else items(found, opened, concepts.ids) for found in (documents(corpus), documents(dev))
+    )
+    return _Data(opened, concepts, given, asked, None, None, prints | {"corpus": _hashed(given), "dev": _hashed(asked)})
 
 
 def _hashed(found: list[Item] | None) -> str | None:
@@ -235,6 +257,15 @@ def _hashed(found: list[Item] | None) -> str | None:
         return None
     plain = [[item.texts, [sorted(part) for part in item.gold]] for item in found]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
+
+def _told(found: list[Sample] | None) -> str | None:
+    """The same of mentions in their context."""
+    from nomina.generation.prompt import parts_of
+
+    if found is None:
+        return None
+    return hashlib.sha256(json.dumps([[parts_of(query), sorted(gold)] for query, gold in found]).encode()).hexdigest()
 
 
 def _train(
@@ -245,7 +276,7 @@ def _train(
     resume: bool,
     say: _Say,
     stop: _Stop,
-) -> Trained:
+) -> Trained | TrainedGenerator:
     """Train, from the checkpoint on where there is one."""
     import torch
 
@@ -259,9 +290,16 @@ def _train(
     if say.is_first and claim(checkpoints, recipe, data.prints, resume=resume):
         say(f"going on from step {_step(checkpoints):,}, see {checkpoints}")
     gather.wait()
-    task = Task(data.kb, data.concepts, data.train, data.dev, checkpoints)
-    alone = gather.share()[1] == 1
-    trained = train(recipe, task, device_of(device), say=say, report=say.report, stop=stop if alone else None)
+    chosen, asked = device_of(device), stop if gather.share()[1] == 1 else None
+    trained: Trained | TrainedGenerator
+    if recipe.encoder.kind == "generator":
+        from nomina.training.generative import GenerativeTask, train_generator
+
+        told = GenerativeTask(data.kb, data.concepts, data.train_samples, data.dev_samples, checkpoints)
+        trained = train_generator(recipe, told, chosen, say=say, report=say.report, stop=asked)
+    else:
+        task = Task(data.kb, data.concepts, data.train, data.dev, checkpoints)
+        trained = train(recipe, task, chosen, say=say, report=say.report, stop=asked)
     stop.training = False
     if stop.asked:
         raise KeyboardInterrupt
@@ -318,9 +356,12 @@ def _step(checkpoints: Path) -> int:
         return 0
 
 
-def _write(trained: Trained, recipe: Recipe, data: _Data, output: Path, weights: Weights | None, say: _Say) -> None:
+def _write(
+    trained: Trained | TrainedGenerator, recipe: Recipe, data: _Data, output: Path, weights: Weights | None, say: _Say
+) -> None:
     """Write the model, and say what it is."""
-    from nomina.training.output import write
+    from nomina.training.output import write, write_generator
+    from nomina.training.run import Trained
 
     texts = data.concepts.texts
     sample = texts[:: max(len(texts) // _SAMPLE, 1)][:_SAMPLE]
@@ -331,19 +372,21 @@ def _write(trained: Trained, recipe: Recipe, data: _Data, output: Path, weights:
         "kb": {"name": data.kb.manifest.name, "release": data.kb.manifest.release},
         "data": data.prints,
         "versions": trained.versions,
-        "parameters": trained.encoder.parameters_report(),
+        "parameters": trained.parameters,
         "before": trained.before,
         "best": trained.best,
         "steps": trained.result.steps,
         "seconds": round(trained.result.seconds, 1),
         "log": trained.result.log,
     }
-    if weights:
-        say("exporting")
-    figures = write(trained.encoder, output, record, sample, weights)
+    size = ""
+    if not isinstance(trained, Trained):
+        write_generator(trained.generator, output, record)
+    else:
+        if weights:
+            say("exporting")
+        if figures := write(trained.encoder, output, record, sample, weights):
+            size = f", ONNX {figures['bytes'] / 1e6:.1f} MB (cosine with torch at least {figures['least']:.5f})"
     if trained.best:
         say(f"best: {', '.join(f'{key} {value}' for key, value in trained.best.items())}")
-    size = (
-        f", ONNX {figures['bytes'] / 1e6:.1f} MB (cosine with torch at least {figures['least']:.5f})" if figures else ""
-    )
-    say(f"{output}: {trained.encoder.parameters_report()}{size}")
+    say(f"{output}: {trained.parameters}{size}")

@@ -35,7 +35,7 @@ def items(documents: Iterable[Document], kb: KnowledgeBase, ids: Iterable[str]) 
         ids: of its concepts, by number.
     """
     known = IdMap(kb, splits=True)
-    numbers = _numbers(known, ids)
+    numbers = numbers_of(known, ids)
     found = []
     for document in documents:
         long = _long_forms(document)
@@ -50,7 +50,7 @@ def items(documents: Iterable[Document], kb: KnowledgeBase, ids: Iterable[str]) 
     return found
 
 
-def _numbers(known: IdMap, ids: Iterable[str]) -> Mapping[str, list[int]]:
+def numbers_of(known: IdMap, ids: Iterable[str]) -> Mapping[str, list[int]]:
     """The concepts that an id may mean: several ids joined in one are one concept."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for number, id in enumerate(ids):

@@ -1,4 +1,4 @@
-"""A trained encoder as a model folder: the trainable form, the exported form where it is wanted, and what was done.
+"""A trained model as a folder: the trainable form, an encoder's exported form where it is wanted, and what was done.
 
 ::
 
@@ -14,9 +14,9 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nomina import encoders
+from nomina import encoders, generation
 from nomina.artifact import MANIFEST, Artifact, writing
 from nomina.encoders import DESCRIPTION
 from nomina.encoders.base import TrainableEncoder
@@ -24,6 +24,9 @@ from nomina.encoders.export import Weights, export
 from nomina.encoders.onnx import KIND, MODEL
 from nomina.errors import UsageError
 from nomina.files import atomic, folder_beside
+
+if TYPE_CHECKING:
+    from nomina.generation.generator import Generator
 
 RECORD = "train.json"
 
@@ -35,7 +38,7 @@ def check_place(output: Path) -> None:
         UsageError: there is something that is no model of nomina's.
     """
     if output.name and output.is_dir():
-        known = any((output / name).is_file() for name in (MANIFEST, DESCRIPTION))
+        known = any((output / name).is_file() for name in (MANIFEST, DESCRIPTION, generation.DESCRIPTION))
         if known or next(output.iterdir(), None) is None:
             return
     if output.exists() or not output.name:
@@ -75,10 +78,22 @@ def write(
             figures = export(encoders.load_trainable(trained), exported, sample, weights=weights)
             shutil.copy(exported / MODEL, trained / MODEL)
         _put(trained, output, Artifact.open(exported, KIND).options if weights else None, folder)
-    with atomic(output / RECORD) as temporary:
-        text = json.dumps({**record, "export": figures}, ensure_ascii=False, indent=1)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    _record(output, {**record, "export": figures})
     return figures
+
+
+def write_generator(generator: Generator, output: Path, record: Mapping[str, Any]) -> None:
+    """Write the folder of a generator; a model that is there is replaced. For arguments and errors see ``write``."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with folder_beside(output) as folder:
+        generator.save(folder / "trained")
+        _put(folder / "trained", output, None, folder)
+    _record(output, record)
+
+
+def _record(output: Path, record: Mapping[str, Any]) -> None:
+    with atomic(output / RECORD) as temporary:
+        temporary.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def _put(trained: Path, output: Path, options: Mapping[str, Any] | None, folder: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_type_hints
 from nomina.errors import RecipeError
 
 FOLDER = Path(__file__).with_name("recipes")
-RECIPES = ("sapbert", "sapbert-corpus", "rescnn", "rescnn-corpus")
+RECIPES = ("sapbert", "sapbert-corpus", "rescnn", "rescnn-corpus", "genbioel", "genbioel-corpus")
 """The recipes that nomina brings; NAME with a corpus is NAME-corpus."""
 
 _YES, _NO = frozenset("true yes on 1".split()), frozenset("false no off 0".split())
@@ -27,14 +27,16 @@ class EncoderRecipe:
     """What is trained.
 
     Attributes:
-        kind: "bert", all of a BERT-type model, or "rescnn", a ResCNN over its word-piece embeddings.
-        base: what to start from: the folder of a saved encoder or of a Hugging Face model, or a name of one.
+        kind: "bert", all of a BERT-type model, "rescnn", a ResCNN over its word-piece embeddings, or "generator", what
+            writes names; see ``GenerationRecipe``.
+        base: what to start from: the folder of a saved encoder or of a Hugging Face model, or a name of one; of a
+            generator a folder of one, or an encoder, which gets a shallow decoder.
         pooling: of bert "cls" or "mean", of rescnn "max" or "attention".
         length: most tokens of a text.
         width, blocks, filters, hidden, tune_embeddings: of a new ResCNN; see ``encoders.rescnn``.
     """
 
-    kind: Literal["bert", "rescnn"] = "bert"
+    kind: Literal["bert", "rescnn", "generator"] = "bert"
     base: str = ""
     pooling: Literal["cls", "mean", "max", "attention"] = "mean"
     length: int = 25
@@ -148,6 +150,37 @@ class DistilRecipe:
 
 
 @dataclass(frozen=True, slots=True)
+class GenerationRecipe:
+    """What a generator reads and writes; of other kinds of encoder nothing here counts.
+
+    Attributes:
+        layers: encoder layers, from 0, that a new shallow decoder is made of.
+        window: most tokens of a mention with its context.
+        context: whether there is any.
+        prompt: whether the decoder begins with "MENTION is"; a saved generator that has no prompt gets none.
+        others: other synonyms beside a mention in pre-training, at most.
+        around: most tokens of these, or of a definition.
+        target: the name a mention is to be written as: "tfidf", the most similar one, "shortest" or "random".
+        top: of tfidf so many, of which each epoch draws one.
+        names: names of a concept that may be written: "all", "shortest" or "random", one of them.
+        smoothing: of labels.
+        beams: of the search that accuracy is measured with.
+    """
+
+    layers: str = "1 3 5"
+    window: int = 128
+    context: bool = True
+    prompt: bool = True
+    others: int = 6
+    around: int = 64
+    target: Literal["tfidf", "shortest", "random"] = "tfidf"
+    top: int = 1
+    names: Literal["all", "shortest", "random"] = "all"
+    smoothing: float = 0.1
+    beams: int = 5
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """All tables of a recipe."""
 
@@ -156,6 +189,7 @@ class Recipe:
     objective: ObjectiveRecipe = field(default_factory=ObjectiveRecipe)
     fit: FitRecipe = field(default_factory=FitRecipe)
     distil: DistilRecipe = field(default_factory=DistilRecipe)
+    generation: GenerationRecipe = field(default_factory=GenerationRecipe)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -284,7 +318,11 @@ def _read(text: str, declared: type) -> object:
         return text
 
 
-_POOLINGS = {"bert": ("cls", "mean"), "rescnn": ("max", "attention")}
+_POOLINGS = {
+    "bert": ("cls", "mean"),
+    "rescnn": ("max", "attention"),
+    "generator": ("cls", "mean", "max", "attention"),
+}
 _LOSSES = {"names": ("ms", "infonce", "nca"), "corpus": ("ms", "marginal")}
 _LEAST: dict[str, float] = {
     "encoder.length": 3, "encoder.width": 1, "encoder.blocks": 1, "encoder.filters": 1, "encoder.hidden": 1,
@@ -292,6 +330,8 @@ _LEAST: dict[str, float] = {
     "data.negatives": 1, "data.pool": 1, "data.held_out": 0, "data.dictionary": 1, "data.noise": 0, "data.hard": 0,
     "objective.margin": 0, "distil.weight": 0, "fit.steps": 0, "fit.minutes": 0, "fit.batch_size": 1, "fit.warmup": 0,
     "fit.weight_decay": 0, "fit.seed": 0, "fit.evaluate_every": 0, "fit.save_every": 0, "fit.report_every": 1,
+    "generation.window": 16, "generation.others": 1, "generation.around": 1, "generation.top": 1,
+    "generation.smoothing": 0, "generation.beams": 1,
 }  # fmt: skip
 _ABOVE_ZERO = ("objective.temperature", "objective.positive_scale", "objective.negative_scale", "objective.scale",
                "fit.epochs", "fit.lr", "fit.clip")  # fmt: skip
@@ -310,7 +350,7 @@ def _check(recipe: Recipe) -> None:
     for key in _ABOVE_ZERO:
         if not values[key] > 0:
             raise RecipeError(f"{key} must be above 0, not {values[key]}")
-    for key in ("data.noise", "data.hard"):
+    for key in ("data.noise", "data.hard", "generation.smoothing"):
         if values[key] > 1:
             raise RecipeError(f"{key} is a share, from 0 to 1, not {values[key]}")
     _check_together(values)
@@ -322,5 +362,9 @@ def _check_together(values: Mapping[str, Any]) -> None:
             raise RecipeError(f"{key} is {' or '.join(possible)} where {of} is {values[of]}, not {values[key]!r}")
     if values["data.noise"] and not values["data.copies"]:
         raise RecipeError("data.noise needs noisy copies of the names: set data.copies to 1 or more")
+    if not all(word.isdigit() for word in values["generation.layers"].split()):
+        raise RecipeError(f"generation.layers are numbers, as in '1 3 5', not {values['generation.layers']!r}")
+    if values["distil.teacher"] and values["encoder.kind"] == "generator":
+        raise RecipeError("a teacher is for encoders: leave distil.teacher empty where encoder.kind is generator")
     if values["distil.teacher"] and values["data.source"] == "corpus":
         raise RecipeError("a teacher is for trainings on names: leave distil.teacher empty where data.source is corpus")

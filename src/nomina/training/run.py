@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors.torch import load_file, save
@@ -19,9 +19,9 @@ from nomina.errors import ArtifactError, RecipeError
 from nomina.files import atomic
 from nomina.training import gather
 from nomina.training.align import SelfAlignment
-from nomina.training.dev import MAIN, Dev, of_device
+from nomina.training.dev import MAIN, of_device
 from nomina.training.loop import STATE, FitOptions, FitResult, Report, fit
-from nomina.training.prepare import AnyObjective, Say, Task, encoder_of, prepare
+from nomina.training.prepare import Say, Task, encoder_of, prepare
 from nomina.training.recipe import Recipe, differences
 
 TRAINING = "training.json"
@@ -52,6 +52,11 @@ class Trained:
     best: dict[str, Any]
     steps: int
     versions: dict[str, str]
+
+    @property
+    def parameters(self) -> str:
+        """One line: how many there are."""
+        return self.encoder.parameters_report()
 
 
 def claim(folder: Path, recipe: Recipe, data: Mapping[str, str | None], *, resume: bool = True) -> bool:
@@ -125,20 +130,15 @@ def train(
     say(f"{encoder.kind}: {encoder.parameters_report()}; {layout(encoder)}")
     objective, dev = prepare(recipe, encoder, task, say)
     options = fit_options(recipe, objective, device, task.cache)
-    judge = _Judge(encoder, objective, dev, task.cache)
+    judge = Judge(encoder, objective, dev, task.cache)
     if not (task.cache / STATE).exists():
         judge.first(report)
     result = fit(objective, options, evaluate=judge, report=report, stop=stop)
     gather.wait()
     if not result.stopped and recipe.fit.keep == "best":
         judge.take_best()
-    versions = _versions(next(encoder.module.parameters()))
-    before, best = judge.read("before"), judge.read("best")
-    if best and best[MAIN] <= before.get(MAIN, -1.0):
-        say(
-            f"no weights were better than those before training: {MAIN} {before[MAIN]} there, then at most"
-            f" {best[MAIN]} (step {best['step']:,})"
-        )
+    versions = versions_of(next(encoder.module.parameters()))
+    before, best = judge.figures(say)
     return Trained(encoder, result, before, best, options.steps, versions)
 
 
@@ -148,7 +148,7 @@ def layout(encoder: TrainableEncoder) -> str:
     return ", ".join([f"vectors of {encoder.dim}", *(f"{key} {value}" for key, value in options.items())])
 
 
-def fit_options(recipe: Recipe, objective: AnyObjective, device: torch.device, folder: Path) -> FitOptions:
+def fit_options(recipe: Recipe, objective: _Counted, device: torch.device, folder: Path) -> FitOptions:
     """A recipe's table ``fit`` for the loop; rates rise for half of the steps at most."""
     how, epoch = recipe.fit, max(objective.steps, 1)
     steps = how.steps or max(round(how.epochs * epoch), 1)
@@ -170,13 +170,32 @@ def fit_options(recipe: Recipe, objective: AnyObjective, device: torch.device, f
     )
 
 
-class _Judge:
+class _Model(Protocol):
+    """An encoder or a generator."""
+
+    module: torch.nn.Module
+
+
+class _Measure(Protocol):
+    """A development set."""
+
+    def accuracy(self) -> dict[str, float]: ...
+
+
+class _Counted(Protocol):
+    """An objective."""
+
+    @property
+    def steps(self) -> int: ...
+
+
+class Judge:
     """Measures accuracy and keeps the best weights and their figures in the folder of checkpoints.
 
     A training that goes on measures what it measured before once more where its checkpoint is older than the best.
     """
 
-    def __init__(self, encoder: TrainableEncoder, objective: AnyObjective, dev: Dev | None, folder: Path) -> None:
+    def __init__(self, encoder: _Model, objective: object, dev: _Measure | None, folder: Path) -> None:
         self.encoder, self.objective, self.dev, self.folder = encoder, objective, dev, folder
 
     def first(self, report: Report | None) -> None:
@@ -206,12 +225,22 @@ class _Judge:
             except (OSError, ValueError, RuntimeError) as error:
                 raise ArtifactError(f"{path} is damaged ({error}): begin anew with --no-resume") from error
 
+    def figures(self, say: Say) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Those before training and of the best weights; where these are not better, that is said."""
+        before, best = self.read("before"), self.read("best")
+        if best and best[MAIN] <= before.get(MAIN, -1.0):
+            say(
+                f"no weights were better than those before training: {MAIN} {before[MAIN]} there, then at most"
+                f" {best[MAIN]} (step {best['step']:,})"
+            )
+        return before, best
+
     def _save(self) -> None:
         if gather.share()[0] == 0:
             state = self.encoder.module.state_dict()
             with atomic(self.folder / _BEST) as temporary:
                 temporary.write_bytes(
-                    save({name: tensor.detach().cpu().contiguous() for name, tensor in state.items()})
+                    save({name: tensor.detach().cpu().clone().contiguous() for name, tensor in state.items()})
                 )
 
     def _write(self, name: str, figures: dict[str, Any]) -> None:
@@ -228,7 +257,8 @@ class _Judge:
         return found
 
 
-def _versions(parameter: torch.Tensor) -> dict[str, str]:
+def versions_of(parameter: torch.Tensor) -> dict[str, str]:
+    """What a training runs on, by the device of a parameter."""
     import transformers
 
     return {

@@ -1,0 +1,97 @@
+"""`nomina train genbioel`: a KB makes a model that writes names, a corpus fine-tunes it, and it links."""
+
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("safetensors")
+
+from encoder_cases import WORDS, save_bert
+from training_cases import NAMES, arguments, corpus
+
+from nomina import generation
+from nomina.cli.main import main
+
+TINY = ["--set", "generation.layers=1 0", "--set", "fit.lr=5e-3", "--set", "fit.warmup=2"]
+
+
+@pytest.fixture(scope="module")
+def kb(make_kb):
+    return make_kb(NAMES)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return save_bert(tmp_path_factory.mktemp("base"), len(WORDS) + 4, 64)
+
+
+@pytest.fixture
+def train(kb, base, tmp_path, capsys):
+    """Run a short training in this process: exit code, folder, stderr."""
+
+    def run(*more, base=base, name="model", recipe="genbioel", export="--no-export"):
+        output = tmp_path / name
+        code = main(arguments(recipe, kb.path, base, output, export, *TINY, *more))
+        _, err = capsys.readouterr()
+        return code, output, err
+
+    return run
+
+
+def record(output):
+    return json.loads((output / "train.json").read_text(encoding="utf-8"))
+
+
+def test_a_kb_makes_a_generator_and_a_corpus_fine_tunes_it(train, tmp_path):
+    path = corpus(tmp_path)
+    code, output, err = train("--dev", path)
+    assert code == 0, err
+    assert err.splitlines()[0].startswith("shallow: ")
+    assert "each a mention once in an epoch" in err
+    facts = record(output)
+    assert facts["recipe"]["encoder"]["kind"] == "generator"
+    assert {"acc@1", "acc@5"} <= set(facts["before"])
+    assert generation.load(output).kind == "shallow"
+    assert {entry.name for entry in tmp_path.iterdir()} == {path.name, "model"}
+    steps = ["--set", "fit.steps=60", "--set", "fit.evaluate_every=20"]
+    code, tuned, err = train("--corpus", path, "--dev", path, *steps, base=output, name="tuned")
+    assert code == 0, err
+    assert "mentions to train on; 0 left out" in err
+    facts = record(tuned)
+    assert facts["recipe"]["data"]["source"] == "corpus"
+    assert facts["best"]["acc@1"] == 100.0
+
+
+def test_the_same_command_gives_the_same_weights(train):
+    one, other = (train("--seed", 3, name=name) for name in ("one", "other"))
+    assert (one[0], other[0]) == (0, 0)
+    assert (one[1] / "model.safetensors").read_bytes() == (other[1] / "model.safetensors").read_bytes()
+
+
+def test_without_a_prompt_the_saved_model_has_none(train):
+    code, output, err = train("--set", "generation.prompt=off")
+    assert code == 0, err
+    assert generation.load(output).prompt == ""
+
+
+def test_one_name_a_concept(train, tmp_path):
+    path = corpus(tmp_path)
+    names = ["--set", "generation.names=shortest", "--set", "generation.target=shortest"]
+    code, output, err = train("--corpus", path, "--dev", path, *names)
+    assert code == 0, err
+    assert "acc@1" in record(output)["before"]
+
+
+def test_what_cannot_be_is_refused(train, make_kb, tmp_path):
+    code, _, err = train(export="--export")
+    assert (code, err) == (2, "nomina: a generator has no ONNX form: leave out --export\n")
+    code, _, err = train(recipe="genbioel-corpus")
+    assert (code, err) == (2, "nomina: genbioel-corpus fine-tunes on a corpus: name one with --corpus\n")
+    code, _, err = train("--teacher", tmp_path)
+    assert code == 2
+    assert "a teacher is for encoders" in err
+    code, _, err = train("--set", "generation.layers=9")
+    assert code == 2
+    assert err.count("\n") == 1

@@ -1,0 +1,79 @@
+"""What a corpus asks of a generator, and how its accuracy is counted."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from nomina.errors import RecipeError
+from nomina.linkers.base import NO_ROW
+from nomina.training import generative
+from nomina.training.generative import GenerativeDev, Sample, samples
+from nomina.training.names import Concepts
+from nomina.training.recipe import Recipe, load
+from nomina.types import Document, Mention, Query
+
+
+@pytest.fixture
+def kb(make_kb):
+    return make_kb({"A": ["heart attack", "infarct"], "B": "stroke", "C": "infarct"})
+
+
+def document(*gold):
+    text = "a heart attack"
+    return Document("d", text, tuple(Mention(((2, 14),), "heart attack", gold=parts) for parts in gold))
+
+
+def test_a_mention_is_asked_with_its_document_and_all_concepts_of_its_parts(kb):
+    concepts = Concepts.of(kb)
+    made = document((("A",), ("B", "Z")), (("Z",),), ())
+    found = samples([made], kb, concepts.ids)
+    assert [sample.query.document for sample in found] == [made, made]
+    assert [sorted(concepts.ids[n] for n in sample.gold) for sample in found] == [["A", "B"], []]
+
+
+class Ranks:
+    """Answers with given rows."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __call__(self, kb, generator, *, beams, context):
+        self.asked = beams, context
+        return self
+
+    def rank(self, queries, k, within=None):
+        self.within = within
+        return SimpleNamespace(rows=np.array(self.rows)[: len(queries), :k])
+
+
+def dev(monkeypatch, kb, rows, gold, recipe=None):
+    linker = Ranks(rows)
+    monkeypatch.setattr(generative, "GenerativeLinker", linker)
+    asked = [Sample(Query(document(), Mention(((2, 14),), "heart attack")), frozenset(each)) for each in gold]
+    task = generative.GenerativeTask(kb, Concepts.of(kb), None, asked, None)
+    return GenerativeDev(recipe or Recipe(), None, task), linker
+
+
+def test_a_mention_is_right_if_a_right_concept_owns_one_of_the_best_names(monkeypatch, kb):
+    # Rows: 0 "heart attack" of A, 1 "infarct" of A and C, 2 "stroke" of B.
+    rows = [[0, 2, NO_ROW, NO_ROW, NO_ROW], [1, 0, 2, NO_ROW, NO_ROW], [0, 2, 1, NO_ROW, NO_ROW], [NO_ROW] * 5]
+    measured, linker = dev(monkeypatch, kb, rows, [{0}, {2}, {1}, {0}])
+    assert measured.accuracy() == {"acc@1": 50.0, "acc@5": 75.0}
+    assert linker.asked == (5, True)
+    assert linker.within is None
+
+
+def test_only_the_chosen_names_may_be_written(monkeypatch, kb):
+    recipe = load("genbioel-corpus", {"generation.names": "shortest", "generation.context": "no"})
+    measured, linker = dev(monkeypatch, kb, [[0] * 5], [{0}], recipe)
+    measured.accuracy()
+    assert linker.asked == (5, False)
+    assert linker.within.tolist() == [False, True, True]
+
+
+def test_a_development_corpus_of_another_kb_is_refused(monkeypatch, kb):
+    with pytest.raises(RecipeError, match="the gold of no mention"):
+        dev(monkeypatch, kb, [[0] * 5], [set(), set()])
