@@ -108,13 +108,48 @@ def test_evaluation_runs_without_dropout_and_at_the_end():
     assert result.log[-1]["accuracy"] == 1.0
 
 
+@pytest.mark.parametrize("factor", [float("nan"), float("inf")])
+def test_what_is_not_finite_is_neither_reported_nor_measured_nor_saved(factor, tmp_path):
+    broken, measured = Line(), []
+    broken.loss = lambda batch: broken.module(batch).square().sum() * factor
+    often = ({"report_every": 2}, {"evaluate_every": 2}, {"save_every": 2})
+    for options in often:
+        rarely = {"report_every": 100, "evaluate_every": 100, "save_every": 100, **options}
+        with pytest.raises(RecipeError, match=r"the loss is not finite after step 2: lower fit\.lr"):
+            fit(broken, FitOptions(steps=9, folder=tmp_path, **rarely), evaluate=measured.append)
+    assert (measured, list(tmp_path.iterdir())) == ([], [])
+
+
+def test_weights_that_the_last_step_spoilt_are_not_saved(tmp_path):
+    broken = Line()
+    step = broken.loss
+
+    def loss(batch):
+        broken.module[0].weight.register_hook(lambda gradient: gradient * float("nan"))
+        return step(batch)
+
+    broken.loss = loss
+    with pytest.raises(RecipeError, match="the weights are not finite after step 1: lower"):
+        fit(broken, FitOptions(steps=1, folder=tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cpu_takes_no_bfloat16():
+    objective, types = Line(), set()
+    loss = objective.loss
+
+    def seen(batch):
+        types.add(objective.module(batch).dtype)
+        return loss(batch)
+
+    objective.loss = seen
+    fit(objective, FitOptions(steps=2, bf16=True))
+    assert types == {torch.float32}
+
+
 def test_faults_are_one_line(tmp_path):
     with pytest.raises(RecipeError, match="no batch"):
         fit(Line(per_epoch=0), FitOptions(steps=3))
-    broken = Line()
-    broken.loss = lambda batch: broken.module(batch).sum() * float("nan")
-    with pytest.raises(RecipeError, match="no number"):
-        fit(broken, FitOptions(steps=3, report_every=1))
     (tmp_path / "state.json").write_text('{"tensors": "gone"}', encoding="utf-8")
     with pytest.raises(ArtifactError, match="holds no checkpoint of this training"):
         fit(Line(), FitOptions(steps=3, folder=tmp_path))

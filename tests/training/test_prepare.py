@@ -92,11 +92,11 @@ def test_how_long_the_loop_runs(base, task, tmp_path):
     objective, _, _ = prepared(recipe(base), task)
     assert objective.steps == 18 // 3
     tables = {"encoder": {"base": str(base)}, "fit": {"epochs": 2.5, "warmup": 9, "minutes": 2}}
-    options = fit_options(recipe_of(tables), objective, CPU, tmp_path)
-    assert (options.steps, options.warmup, options.seconds, options.bf16) == (15, 7, 120.0, False)
+    options = fit_options(recipe_of(tables), objective, tmp_path)
+    assert (options.steps, options.warmup, options.seconds) == (15, 7, 120.0)
     assert (options.evaluate_every, options.save_every) == (6, 6)
     tables["fit"] = {"steps": 100, "warmup": 9, "evaluate_every": 7, "save_every": 8}
-    options = fit_options(recipe_of(tables), objective, torch.device("cuda"), tmp_path)
+    options = fit_options(recipe_of(tables), objective, tmp_path)
     assert (options.steps, options.warmup, options.seconds, options.bf16) == (100, 9, None, True)
     assert (options.evaluate_every, options.save_every) == (7, 8)
 

@@ -104,7 +104,7 @@ def train_generator(
     judge = Judge(generator, objective, dev, task.cache)
     if not (task.cache / STATE).exists():
         judge.first(report)
-    options = fit_options(recipe, objective, device, task.cache)
+    options = fit_options(recipe, objective, task.cache)
     result = fit(objective, options, evaluate=judge, report=report, stop=stop)
     gather.wait()
     if not result.stopped and recipe.fit.keep == "best":

@@ -65,7 +65,7 @@ class FitOptions:
         seconds: an end by the clock as well; the rate then falls by whichever runs out first. The trajectory depends on
             the machine's speed where this is given.
         warmup: steps over which the rate rises to ``lr``.
-        bf16: run the loss under autocast to bfloat16.
+        bf16: run the loss under autocast to bfloat16 where there is a GPU; on a CPU it is slower.
         compiled: compile the module before the first step (``torch.compile``, lengths left open); the first
             step takes half a minute more, and no gain for a small encoder was measured.
         seed: of dropout.
@@ -127,7 +127,7 @@ def fit(
         stop: Asked after each step; where it says so, training is saved and ends at once, without a last evaluation.
 
     Raises:
-        RecipeError: the loss is no number any more, or an epoch has no batch.
+        RecipeError: the loss or the weights are not finite any more, or an epoch has no batch.
         ArtifactError: the checkpoint cannot be read, or is of another training.
     """
     run = _Run(objective, options)
@@ -189,7 +189,8 @@ class _Run(Generic[Batch]):
         """One step of the optimiser."""
         for group in self.optimizer.param_groups:
             group["lr"] = group["highest"] * self.rate()
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.options.bf16):
+        half = self.options.bf16 and self.device.type == "cuda"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
             loss = self.objective.loss(batch)
         self.optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
@@ -233,15 +234,21 @@ class _Run(Generic[Batch]):
             self.save(self.options.folder)
 
     def _report(self, report: Report | None) -> None:
+        self._check()
         loss = float(torch.stack(self.losses).float().mean())
-        if loss != loss:
-            raise RecipeError(f"the loss is no number after step {self.result.steps}: lower the learning rate")
         now = time.monotonic()
         speed = len(self.losses) / max(now - self.reported, 1e-9)
         self.losses, self.reported = [], now
         self._log({"loss": round(loss, 5), "lr": self.options.lr * self.rate(), "steps_per_s": round(speed, 2)}, report)
 
+    def _check(self) -> None:
+        """That losses since the last report, and weights, are finite: no others are reported, measured or saved."""
+        for what, tensors in (("loss is", self.losses), ("weights are", self.parameters)):
+            if tensors and not torch.stack([torch.isfinite(tensor).all() for tensor in tensors]).all():
+                raise RecipeError(f"the {what} not finite after step {self.result.steps:,}: lower fit.lr")
+
     def _evaluate(self, evaluate: Evaluate, report: Report | None) -> None:
+        self._check()
         training = self.module.training
         self.module.eval()
         self._log(evaluate(self.result.steps), report)
@@ -256,6 +263,7 @@ class _Run(Generic[Batch]):
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint, the first process for all; the state file, written last, names its tensors."""
+        self._check()
         if share()[0] != 0:
             return
         folder.mkdir(parents=True, exist_ok=True)

@@ -129,7 +129,7 @@ def train(
     encoder = encoder_of(recipe, device)
     say(f"{encoder.kind}: {encoder.parameters_report()}; {layout(encoder)}")
     objective, dev = prepare(recipe, encoder, task, say)
-    options = fit_options(recipe, objective, device, task.cache)
+    options = fit_options(recipe, objective, task.cache)
     judge = Judge(encoder, objective, dev, task.cache)
     if not (task.cache / STATE).exists():
         judge.first(report)
@@ -148,7 +148,7 @@ def layout(encoder: TrainableEncoder) -> str:
     return ", ".join([f"vectors of {encoder.dim}", *(f"{key} {value}" for key, value in options.items())])
 
 
-def fit_options(recipe: Recipe, objective: _Counted, device: torch.device, folder: Path) -> FitOptions:
+def fit_options(recipe: Recipe, objective: _Counted, folder: Path) -> FitOptions:
     """A recipe's table ``fit`` for the loop; rates rise for half of the steps at most."""
     how, epoch = recipe.fit, max(objective.steps, 1)
     steps = how.steps or max(round(how.epochs * epoch), 1)
@@ -160,7 +160,7 @@ def fit_options(recipe: Recipe, objective: _Counted, device: torch.device, folde
         weight_decay=how.weight_decay,
         clip=how.clip,
         seconds=how.minutes * 60 or None,
-        bf16=how.bf16 and device.type == "cuda",
+        bf16=how.bf16,
         compiled=how.compiled,
         seed=how.seed,
         folder=folder,
