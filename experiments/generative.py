@@ -25,7 +25,7 @@ from typing import Any
 import torch
 import transformers
 from align_data import merged, rows
-from generative_eval import Dictionary, Item, Judge, items
+from generative_eval import Dictionary, Judge, items
 from sapbert_align import say, versions
 
 from nomina import generation
@@ -33,9 +33,9 @@ from nomina.encoders.bert import device_of
 from nomina.generation.generator import Generator
 from nomina.generation.prompt import Parts, Prompt
 from nomina.text import normalise
+from nomina.training.examples import Ints
 from nomina.training.kb_text import KbText, Named, TextOptions
 from nomina.training.loop import FitOptions, fit
-from nomina.training.names import Concepts
 from nomina.training.seq2seq import Seq2SeqOptions, Seq2SeqTraining
 from nomina.training.targets import MentionExamples, TargetOptions, name_set, targets_of
 
@@ -221,12 +221,18 @@ def finetune(arguments: argparse.Namespace, device: torch.device, record: Record
     dictionary = Dictionary.read(arguments.data, arguments.corpus, arguments.limit, [*train, *dev, *test])
     say(f"{len(train)} mentions, {len(dictionary.texts)} names, read after {time.monotonic() - STARTED:.0f} s")
     runs: list[dict[str, Any]] = []
+    known = [(item.parts, gold) for item in train if len(gold := dictionary.numbers(item.gold))]
+    trie = targets = None
     for seed in arguments.seeds:
         torch.manual_seed(seed)
         generator = started(arguments, generation.load(arguments.model), device)
         names = name_set(dictionary.concepts, arguments.names, seed)
-        objective = examples(arguments, generator, dictionary, names, train, seed)
-        judge = Judge(generator, dictionary, dev, names.row if arguments.names != "all" else None)
+        if targets is None or "random" in (arguments.target, arguments.names):
+            options = TargetOptions(arguments.target, arguments.top, seed)
+            targets = targets_of([parts.mention for parts, _ in known], [gold for _, gold in known], names, options)
+        objective = examples(arguments, generator, [parts for parts, _ in known], targets, dictionary.texts, seed)
+        judge = Judge(generator, dictionary, dev, names.row if arguments.names != "all" else None, trie)
+        trie = judge.trie if arguments.names != "random" else None
         run = tuned(arguments, generator, objective, judge, record, seed)
         if test:
             judge.asked = test
@@ -240,19 +246,15 @@ def finetune(arguments: argparse.Namespace, device: torch.device, record: Record
 def examples(
     arguments: argparse.Namespace,
     generator: Generator,
-    dictionary: Dictionary,
-    names: Concepts,
-    train: list[Item],
+    mentions: list[Parts],
+    targets: list[Ints],
+    names: list[str],
     seed: int,
 ) -> Seq2SeqTraining:
     """The objective of one training."""
     prompt = Prompt.of(generator, window=arguments.window, context=not arguments.no_context)
-    pairs = [(item.parts, dictionary.numbers(item.gold)) for item in train]
-    known = [(parts, gold) for parts, gold in pairs if len(gold)]
-    options = TargetOptions(arguments.target, arguments.top, seed)
-    targets = targets_of([parts.mention for parts, _ in known], [gold for _, gold in known], names, options)
-    texts = [parts if not arguments.no_context else Parts("", parts.mention, "") for parts, _ in known]
-    made = MentionExamples(prompt.of_parts(texts), targets, dictionary.texts, prompt, seed)
+    texts = [parts if not arguments.no_context else Parts("", parts.mention, "") for parts in mentions]
+    made = MentionExamples(prompt.of_parts(texts), targets, names, prompt, seed)
     say(f"{made.count} mentions with a name, after {time.monotonic() - STARTED:.0f} s")
     return Seq2SeqTraining(generator, made, Seq2SeqOptions(arguments.batch or 32, arguments.smoothing, seed))
 

@@ -94,13 +94,23 @@ class Judge:
         dictionary: what may be written.
         asked: the mentions.
         chosen: rows that may be written (table 4); all where None.
+        trie: of an earlier judge of the same names and tokenizer.
     """
 
     def __init__(
-        self, generator: Generator, dictionary: Dictionary, asked: Sequence[Item], chosen: Ints | None = None
+        self,
+        generator: Generator,
+        dictionary: Dictionary,
+        asked: Sequence[Item],
+        chosen: Ints | None = None,
+        trie: FlatTrie | None = None,
     ) -> None:
         self.generator, self.dictionary, self.asked = generator, dictionary, asked
-        spelling, texts = spelling_of(generator, Prompt.of(generator)), dictionary.texts
+        self.trie = trie or self._trie(chosen)
+        self.device_trie = DeviceTrie(self.trie, generator.device, generator.vocabulary)
+
+    def _trie(self, chosen: Ints | None) -> FlatTrie:
+        spelling, texts = spelling_of(self.generator, Prompt.of(self.generator)), self.dictionary.texts
         row = np.arange(len(texts)) if chosen is None else np.unique(chosen)
         parts = [
             spelling.tokens([texts[i] for i in row[start : start + _CHUNK].tolist()])
@@ -108,8 +118,7 @@ class Judge:
         ]
         lengths = np.concatenate([numbers for _, numbers in parts])
         known = np.flatnonzero(lengths)
-        self.trie = FlatTrie(layered(np.concatenate([t for t, _ in parts]), lengths[known], row[known]))
-        self.device_trie = DeviceTrie(self.trie, generator.device, generator.vocabulary)
+        return FlatTrie(layered(np.concatenate([tokens for tokens, _ in parts]), lengths[known], row[known]))
 
     def accuracy(self, *, context: bool, beams: int = 5, batch: int = 512) -> dict[str, float]:
         """Percentages at 1 and 5 names, and mentions a second (distinct ones are computed once)."""

@@ -20,7 +20,9 @@ from nomina.training.gather import gathered, share
 from nomina.training.loop import Objective
 from nomina.training.pieces import Drawn, Examples
 
-_POOL = 64
+_POOL, _GROUP = 64, 8
+"""Batches that are sorted by the length of their sources, and of these by that of their answers."""
+
 _STEP = 8
 
 
@@ -82,8 +84,8 @@ class Seq2SeqTraining(Objective[Share]):
         for start in range(0, len(order), size * _POOL):
             found = drawn(order[start : start + size * _POOL])
             written = self.pieces.lengths(found.target) + 1
-            length = self.pieces.lengths(found.source) + self.pieces.lengths(found.prefix) + written
-            by_length = np.argsort(length, kind="stable")
+            answer = self.pieces.lengths(found.prefix) + written
+            by_length = _by_length(self.pieces.lengths(found.source), answer, size * _GROUP)
             for i in rng.permutation(len(by_length) // size):
                 batch = by_length[i * size : (i + 1) * size]
                 yield Share(found.take(batch[process::processes]), int(written[batch].sum()))
@@ -117,3 +119,10 @@ class Seq2SeqTraining(Objective[Share]):
         device = self.generator.device
         mask = torch.from_numpy(np.arange(table.shape[1]) < lengths[:, None])
         return torch.from_numpy(table).to(device, non_blocking=True).long(), mask.to(device, non_blocking=True)
+
+
+def _by_length(source: Ints, answer: Ints, group: int) -> Ints:
+    """An order by the length of sources, and within groups of it by that of answers."""
+    order = np.argsort(source, kind="stable")
+    parts = [order[start : start + group] for start in range(0, len(order), group)]
+    return np.concatenate([part[np.argsort(answer[part], kind="stable")] for part in parts])
