@@ -237,17 +237,17 @@ def test_candidates_are_scored_as_a_search_among_them_finds_them(grown: bool) ->
     generator, batch = Small(VOCABULARY), batch_of(6, VOCABULARY)
     trie = GrownTrie(trie_of(names[:90]), trie_of(names[90:], first_row=90)) if grown else trie_of(names)
     dice = np.random.default_rng(0)
-    rows = np.stack([dice.permutation(100)[:12] for _ in range(6)])
+    rows = np.stack([dice.permutation(100)[:40] for _ in range(6)])
     rows[2, 7:], rows[3] = -1, -1
     masks = [np.isin(np.arange(100), row) for row in rows]
     scores = score_candidates(generator, trie, batch, rows)
-    found = searched(generator, trie, batch, 12, within=[trie.within(mask) for mask in masks])
+    found = searched(generator, trie, batch, 40, within=[trie.within(mask) for mask in masks])
     small, starts = trie.of_rows([row[row >= 0] for row in rows])
     for i, ranked in enumerate(rows_of(trie, found)):
         order = np.argsort(-scores[i], kind="stable")[: (rows[i] >= 0).sum()]
         assert ranked == rows[i, order].tolist()
         np.testing.assert_allclose(found.scores[i, : len(order)], scores[i, order], atol=1e-4)
-    assert rows_of(small, searched(generator, small, batch, 12, starts=starts)) == rows_of(trie, found)
+    assert rows_of(small, searched(generator, small, batch, 40, starts=starts)) == rows_of(trie, found)
     assert (scores[rows < 0] == -np.inf).all()
 
 

@@ -23,9 +23,10 @@ from nomina.generation.starts import Ints
 from nomina.generation.trie import NO_NODE, Trie, Within
 
 if TYPE_CHECKING:
-    from nomina.generation.generator import Decoding, Generator
+    from nomina.generation.generator import Decoding, Generator, Memory
 
 _EVERY = 4
+_TOGETHER = 16  # names of a mention that are scored side by side
 
 
 class Batch(NamedTuple):
@@ -253,18 +254,32 @@ def score_paths(generator: Generator, batch: Batch, paths: Tensor, lengths: Tens
     Returns:
         float32, (n, c).
     """
-    n, c, most = paths.shape
     sums = torch.where(lengths > 0, 0.0, -torch.inf)
-    if not (n and c and most):
+    if not paths.numel():
         return sums
     with torch.inference_mode():
         memory = generator.encode(batch.ids, batch.mask)
-        decoding = generator.decoding(memory, batch.prefixes, batch.prefix_mask, c, most)
-        logits = decoding.logits[:, None].expand(-1, c, -1)
-        for place in range(most):
-            if place:
-                logits = decoding.step(paths[:, :, place - 1])
-            tokens = paths[:, :, place]
-            steps = logits.gather(-1, tokens[..., None])[..., 0] - logits.logsumexp(-1)
-            sums += torch.where(place < lengths, steps, 0.0)
+        # By length, so that few steps are made for names that have ended.
+        ordered, order = lengths.sort(1, descending=True)
+        paths = paths.gather(1, order[..., None].expand_as(paths))
+        found = [
+            _written(generator, memory, batch, part, until)
+            for part, until in zip(paths.split(_TOGETHER, 1), ordered.split(_TOGETHER, 1), strict=True)
+        ]
+        return sums + torch.zeros_like(sums).scatter(1, order, torch.cat(found, 1))
+
+
+def _written(generator: Generator, memory: Memory, batch: Batch, paths: Tensor, lengths: Tensor) -> Tensor:
+    """As ``score_paths``, of a few names; 0 for one without tokens."""
+    sums, most = torch.zeros(lengths.shape, device=lengths.device), int(lengths.max())
+    if not most:
+        return sums
+    decoding = generator.decoding(memory, batch.prefixes, batch.prefix_mask, lengths.shape[1], most)
+    logits = decoding.logits[:, None].expand(-1, lengths.shape[1], -1)
+    for place in range(most):
+        if place:
+            logits = decoding.step(paths[:, :, place - 1])
+        tokens = paths[:, :, place]
+        steps = logits.gather(-1, tokens[..., None])[..., 0] - logits.logsumexp(-1)
+        sums += torch.where(place < lengths, steps, 0.0)
     return sums

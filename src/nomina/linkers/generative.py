@@ -40,7 +40,7 @@ CANDIDATES = 64
 """Names that another linker offers for a mention."""
 
 _MULTIPLE = 16
-_CELLS = 1 << 10  # candidates of all mentions of a batch
+_FEWER = 4  # where candidates are scored, of which there are more at a time than beams
 
 
 class GenerativeLinker(Linker):
@@ -125,7 +125,7 @@ class GenerativeLinker(Linker):
         """Mentions of like length share a batch."""
         tasks.sort(key=lambda task: (len(task.prompted.source), len(task.prompted.prefix)))
         k = ranking.rows.shape[1]
-        size = self._batch if self.candidates is None else min(self._batch, max(1, _CELLS // self._many))
+        size = self._batch if self.candidates is None else max(1, self._batch // _FEWER)
         for start in range(0, len(tasks), size):
             part = tasks[start : start + size]
             # Graphs are captured for each shape: there should be few.
