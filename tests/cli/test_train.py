@@ -21,11 +21,13 @@ from training_cases import NAMES, arguments, corpus
 
 from nomina import encoders
 from nomina.cli.main import main
+from nomina.encoders.bert import BertEncoder
 from nomina.errors import ArtifactError
 from nomina.linkers.embedding import EmbeddingLinker
 from nomina.types import Document, Mention
 
 SMALL = ["--set", "encoder.width=12", "--set", "encoder.filters=4", "--set", "encoder.hidden=8"]
+LAST = ["--set", "fit.keep=last"]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,8 @@ def test_names_of_a_kb_make_an_encoder(train, kb):
     assert facts["recipe"]["fit"]["seed"] == 3
     assert (facts["steps"], facts["kb"]["name"], facts["data"]["kb"]) == (8, "made", kb.fingerprint)
     assert [entry["step"] for entry in facts["log"] if "loss" in entry] == [4, 8]
-    assert facts["best"]["acc@1"] == max(entry["acc@1"] for entry in facts["log"] if "acc@1" in entry)
+    measured = [facts["before"], *(entry for entry in facts["log"] if "acc@1" in entry)]
+    assert facts["best"]["acc@1"] == max(entry["acc@1"] for entry in measured)
     assert set(facts["versions"]) == {"nomina", "python", "torch", "transformers", "device"}
     assert encoders.load(output).encode(["heart attack"]).shape == (1, 24)
     assert sorted(path.name for path in output.parent.iterdir()) == ["model"]
@@ -77,12 +80,25 @@ def test_names_of_a_kb_make_an_encoder(train, kb):
 def test_the_same_command_gives_the_same_weights_and_another_seed_others(train):
     weights = {}
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
-        code, output, err = train("sapbert", "--seed", seed, name=name)
+        code, output, err = train("sapbert", *LAST, "--seed", seed, name=name)
         assert code == 0, err
         weights[name] = load_file(output / "model.safetensors")
     first = weights["one"]
     assert all((first[key] == weights["again"][key]).all() for key in first)
     assert any((first[key] != weights["other"][key]).any() for key in first)
+
+
+def test_a_rate_far_too_high_leaves_the_weights_as_they_were(train, base, tmp_path):
+    more = ["--dev", corpus(tmp_path), "--set", "fit.lr=3", "--set", "fit.warmup=0"]
+    code, output, err = train("sapbert", *more)
+    assert code == 0, err
+    facts = record(output)
+    assert facts["best"] == facts["before"]
+    assert "no weights were better than those before training" in err
+    assert "the model is as it was before training: try a lower fit.lr" in err
+    texts = ["heart attack", "cancer of the breast"]
+    start, kept = BertEncoder(str(base), "mean", 25), encoders.load_trainable(output)
+    assert (kept.encode(texts) == start.encode(texts)).all()
 
 
 def test_a_corpus_fine_tunes_and_its_prefix_is_kept(train, tmp_path):
@@ -199,7 +215,7 @@ def test_a_development_corpus_of_another_kb(train, tmp_path):
 
 
 def test_an_earlier_model_stays_until_the_new_one_is_whole(train, monkeypatch):
-    code, output, err = train("sapbert", "--seed", 1)
+    code, output, err = train("sapbert", *LAST, "--seed", 1)
     assert code == 0, err
     before = {path.name: path.read_bytes() for path in output.iterdir()}
 
@@ -208,9 +224,9 @@ def test_an_earlier_model_stays_until_the_new_one_is_whole(train, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr("nomina.encoders.base.TrainableEncoder.save", fails)
-        assert train("sapbert", "--seed", 2)[0] == 2
+        assert train("sapbert", *LAST, "--seed", 2)[0] == 2
     assert {path.name: path.read_bytes() for path in output.iterdir()} == before
-    code, _, err = train("sapbert", "--seed", 2)
+    code, _, err = train("sapbert", *LAST, "--seed", 2)
     assert code == 0, err
     assert record(output)["recipe"]["fit"]["seed"] == 2
     assert (output / "model.safetensors").read_bytes() != before["model.safetensors"]

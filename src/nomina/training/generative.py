@@ -109,7 +109,7 @@ def train_generator(
     gather.wait()
     if not result.stopped and recipe.fit.keep == "best":
         judge.take_best()
-    before, best = judge.figures(say)
+    before, best = judge.figures(result, recipe.fit.keep, say)
     versions = versions_of(next(generator.module.parameters()))
     return TrainedGenerator(generator, result, before, best, options.steps, versions)
 

@@ -115,7 +115,7 @@ class FitRecipe:
         clip: most that the gradient's length may be.
         bf16: bfloat16 arithmetic where there is a GPU.
         compiled: compile the model first, which takes half a minute.
-        keep: "best", the weights with the best accuracy of all evaluations, or "last".
+        keep: "best", the weights with the best accuracy of all evaluations, that before training included, or "last".
         evaluate_every, save_every, report_every: steps; 0: an epoch, at most 2000.
     """
 

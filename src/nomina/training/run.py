@@ -40,8 +40,8 @@ class Trained:
     Attributes:
         encoder: with the chosen weights; those of the last step where training was stopped.
         result: how it went.
-        before, best: accuracy before training, and of the weights that were chosen, with their step; empty where it
-            was not measured.
+        before, best: accuracy before training, and of the weights that were chosen, with their step, 0 where none
+            were better than those before training; empty where it was not measured.
         steps: that the whole training has.
         versions: of what it ran on.
     """
@@ -138,7 +138,7 @@ def train(
     if not result.stopped and recipe.fit.keep == "best":
         judge.take_best()
     versions = versions_of(next(encoder.module.parameters()))
-    before, best = judge.figures(say)
+    before, best = judge.figures(result, recipe.fit.keep, say)
     return Trained(encoder, result, before, best, options.steps, versions)
 
 
@@ -199,9 +199,12 @@ class Judge:
         self.encoder, self.objective, self.dev, self.folder = encoder, objective, dev, folder
 
     def first(self, report: Report | None) -> None:
-        """The figures before the first step."""
+        """The figures before the first step; those weights are the best ones so far."""
         if self.dev:
-            self._write("before", figures := {"step": 0, **self.dev.accuracy()})
+            figures = {"step": 0, **self.dev.accuracy()}
+            self._save()
+            self._write("before", figures)
+            self._write("best", figures)
             if report:
                 report(figures)
 
@@ -225,15 +228,26 @@ class Judge:
             except (OSError, ValueError, RuntimeError) as error:
                 raise ArtifactError(f"{path} is damaged ({error}): begin anew with --no-resume") from error
 
-    def figures(self, say: Say) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Those before training and of the best weights; where these are not better, that is said."""
+    def figures(self, result: FitResult, keep: str, say: Say) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Those before training and of the weights that ``keep`` chooses; where these are not better, that is said."""
         before, best = self.read("before"), self.read("best")
-        if best and best[MAIN] <= before.get(MAIN, -1.0):
+        later = [
+            {key: value for key, value in facts.items() if key != "seconds"} for facts in result.log if MAIN in facts
+        ]
+        if not later or not before:
+            return before, best
+        last, most = later[-1], max(later, key=lambda figures: float(figures[MAIN]))
+        if keep == "best" and best["step"] == 0:
             say(
                 f"no weights were better than those before training: {MAIN} {before[MAIN]} there, then at most"
-                f" {best[MAIN]} (step {best['step']:,})"
+                f" {most[MAIN]} (step {most['step']:,}); the model is as it was before training: try a lower fit.lr"
             )
-        return before, best
+        if keep == "last" and last[MAIN] <= before[MAIN]:
+            say(
+                f"the last weights are no better than those before training: {MAIN} {before[MAIN]} there, then"
+                f" {last[MAIN]} (step {last['step']:,}); fit.keep=best would not have kept them"
+            )
+        return before, best if keep == "best" else last
 
     def _save(self) -> None:
         if gather.share()[0] == 0:
