@@ -1,5 +1,7 @@
 """What a generative linker reads: pieces in their order, the window, spaces, abbreviations."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -167,3 +169,17 @@ def test_a_template_without_a_mention_or_a_window_without_room_is_refused():
         Prompt(words(), template="it is")
     with pytest.raises(UsageError, match="no room"):
         Prompt(words(), window=4, **MARKS)
+
+
+@pytest.mark.parametrize(("bos", "head"), [(1, "[CLS] "), (None, "")])
+def test_a_generators_prompt_is_what_its_manifest_says(bos, head):
+    generator = SimpleNamespace(
+        tokenizer=words(framed=False), markers=("[M]", "end"), prompt="{mention} is", start=(3,), longest=24,
+        bos_id=bos, eos_id=2,
+    )  # fmt: skip
+    prompt = Prompt.of(generator, context=False)
+    ((source, prefix),) = prompt([asked("severe heart failure", "heart failure")])
+    assert said(prompt.tokenizer, source) == f"{head}[M] heart failure end [SEP]"
+    assert said(prompt.tokenizer, prefix) == "[M] heart failure is"
+    ((source, _),) = Prompt.of(generator).of_parts([Parts("the " * 30, "heart", "")])
+    assert len(source) == 12
