@@ -105,6 +105,9 @@ class SmallDecoding(Decoding):
         self.state = self.generator.mixed(self.state, tokens)
         return self.state @ self.generator.module["out"]
 
+    def keep(self, mentions: Tensor) -> None:
+        self.state = self.state[mentions]
+
     def reorder(self, parents: Tensor) -> None:
         self.state = self.state.gather(1, parents[..., None].expand(-1, -1, self.state.shape[-1]))
 

@@ -268,3 +268,18 @@ def test_a_long_prefix_has_room(generators):
         alone = given.row(i)
         rows = [alone.prefixes[0].tolist() + [token] * 2 for token in (5, 6, 7)]
         close(logits[i], forced(generator, alone, rows))
+
+
+def test_mentions_that_are_kept_go_on_as_they_would_have(generator):
+    given, kept = inputs(4, 1), torch.tensor([2, 0])
+    whole, fewer = started(generator, given), started(generator, given)
+    random = torch.Generator().manual_seed(5)
+    for step in range(MOST):
+        parents = torch.randint(0, BEAMS, (4, BEAMS), generator=random)
+        tokens = torch.randint(4, VOCABULARY, (4, BEAMS), generator=random)
+        if step == 4:
+            fewer.keep(kept)
+        chosen = kept if step >= 4 else torch.arange(4)
+        whole.reorder(parents)
+        fewer.reorder(parents[chosen])
+        close(fewer.step(tokens[chosen]), whole.step(tokens)[chosen])

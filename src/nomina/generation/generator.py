@@ -60,6 +60,14 @@ class Decoding(ABC):
             parents: (n, beams) int64 in 0 .. beams - 1.
         """
 
+    @abstractmethod
+    def keep(self, mentions: Tensor) -> None:
+        """Go on with some mentions only, in this order; shapes change, so not with graphs.
+
+        Args:
+            mentions: their numbers, (m,) int64 in 0 .. n - 1.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class Writing:

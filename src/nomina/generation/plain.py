@@ -64,6 +64,13 @@ class PlainDecoding(Decoding):
         with plainly(parents.device):
             self.written = self.written.gather(1, parents[:, :, None].expand_as(self.written))
 
+    def keep(self, mentions: Tensor) -> None:
+        """See ``Decoding.keep``."""
+        with plainly(mentions.device):
+            self.written, self.last = self.written[mentions], self.last[mentions]
+            rows = (mentions[:, None] * self.beams + torch.arange(self.beams, device=mentions.device)).flatten()
+            self.wide = Memory(*(part[rows] for part in self.wide))
+
     def _behind(self, memory: Memory, written: Tensor, last: Tensor) -> Tensor:
         """The logits (n, beams, V) behind the last token of each row."""
         n, beams, length = written.shape

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nomina.generation.generator import Decoding, Generator, Memory
 
 _EVERY = 4
+_LEAVING = 0.25  # share of mentions whose search is over that is worth copying the others
 _TOGETHER = 16  # names of a mention that are scored side by side
 
 
@@ -132,21 +133,41 @@ def beam_search(
     with torch.inference_mode():
         memory = generator.encode(batch.ids, batch.mask)
         decoding = generator.decoding(memory, batch.prefixes, batch.prefix_mask, search.beams, len(widths))
-        return _all_steps(decoding, trie, state, search, widths, trie.marked(within, n)).found
+        return _all_steps(decoding, trie, state, search, widths, trie.marked(within, n))
 
 
 def _all_steps(
     decoding: Decoding, trie: DeviceTrie, state: _State, search: Search, widths: Sequence[int], marked: Marked | None
-) -> _State:
-    every = 1 if trie.device.type == "cpu" else _EVERY
+) -> Found:
+    on_cpu = trie.device.type == "cpu"
+    found, left = state.found, torch.arange(len(state.nodes), device=trie.device)
     logits = decoding.logits[:, None]
     for step, width in enumerate(widths, start=1):
         state, tokens, parents = _step(trie, state, logits, search, width, step, marked)
-        if step == len(widths) or (step % every == 0 and _is_over(state, search, len(widths))):
+        if step == len(widths):
             break
+        if step % (1 if on_cpu else _EVERY) == 0:
+            over = _are_over(state, search, len(widths))
+            share = float(over.float().mean())
+            if share == 1:
+                break
+            if on_cpu and share >= _LEAVING:
+                found, (kept,) = _noted(found, left, state.found), torch.where(~over)
+                state, marked = _only(state, kept), marked and Marked(marked.nodes, marked.which[kept])
+                left, tokens, parents = left[kept], tokens[kept], parents[kept]
+                decoding.keep(kept)
         decoding.reorder(parents)
         logits = decoding.step(tokens)
-    return state
+    return _noted(found, left, state.found)
+
+
+def _noted(found: Found, mentions: Tensor, new: Found) -> Found:
+    """The tables of all mentions, those of some brought up to date."""
+    return Found(*(old.index_copy(0, mentions, part) for old, part in zip(found, new, strict=True)))
+
+
+def _only(state: _State, mentions: Tensor) -> _State:
+    return _State(state.nodes[mentions], state.scores[mentions], Found(*(part[mentions] for part in state.found)))
 
 
 def _widths(trie: DeviceTrie, starts: Ints, search: Search) -> list[int]:
@@ -212,10 +233,10 @@ def _kept(found: Found, nodes: Tensor, scores: Tensor, search: Search, step: int
     return Found(torch.where(there, nodes, NO_NODE), best, torch.where(there, lengths, 0))
 
 
-def _is_over(state: _State, search: Search, steps: int) -> bool:
-    """Whether no unfinished name of any mention can come among the best of its table any more."""
+def _are_over(state: _State, search: Search, steps: int) -> Tensor:
+    """Whether no unfinished name of a mention can come among the best of its table any more, (n,)."""
     reachable = state.scores[:, 0] / steps**search.length_penalty
-    return bool((reachable <= state.found.scores[:, (search.certain or search.beams) - 1]).all())
+    return reachable <= state.found.scores[:, (search.certain or search.beams) - 1]
 
 
 def score_candidates(generator: Generator, trie: Trie, batch: Batch, rows: Ints) -> NDArray[np.float32]:

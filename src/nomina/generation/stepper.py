@@ -142,6 +142,13 @@ class BartDecoding(Decoding):
             seen = self.seen[:, :, :end]
             seen.copy_(seen.gather(1, parents[:, :, None].expand(-1, -1, end)))
 
+    def keep(self, mentions: Tensor) -> None:
+        """See ``Decoding.keep``."""
+        with plainly(mentions.device):
+            self.written, self.source = (part.index_select(2, mentions) for part in (self.written, self.source))
+            self.source_seen, self.seen = self.source_seen[mentions], self.seen[mentions]
+            self.position = self.position[mentions]
+
     def _layers(self, tokens: Tensor, positions: Tensor, slots: Tensor, seen: Tensor) -> Tensor:
         """Hidden states (n, q, d) of tokens (n, q) that are written to ``slots`` (q,) and see ``seen`` (n, q, keys)."""
         places, seen = self.decoder.embed_positions, seen[:, None]
