@@ -283,7 +283,7 @@ def _train(
     from nomina.encoders.bert import device_of
     from nomina.training import gather
     from nomina.training.prepare import Task
-    from nomina.training.run import claim, train
+    from nomina.training.run import begun, claim, train
 
     if device == "cuda" and not torch.cuda.is_available():
         raise UsageError("there is no GPU that torch can use: leave out --device")
@@ -292,14 +292,15 @@ def _train(
     gather.wait()
     chosen, asked = device_of(device), stop if gather.share()[1] == 1 else None
     trained: Trained | TrainedGenerator
-    if recipe.encoder.kind == "generator":
-        from nomina.training.generative import GenerativeTask, train_generator
+    with begun(checkpoints):
+        if recipe.encoder.kind == "generator":
+            from nomina.training.generative import GenerativeTask, train_generator
 
-        told = GenerativeTask(data.kb, data.concepts, data.train_samples, data.dev_samples, checkpoints)
-        trained = train_generator(recipe, told, chosen, say=say, report=say.report, stop=asked)
-    else:
-        task = Task(data.kb, data.concepts, data.train, data.dev, checkpoints)
-        trained = train(recipe, task, chosen, say=say, report=say.report, stop=asked)
+            told = GenerativeTask(data.kb, data.concepts, data.train_samples, data.dev_samples, checkpoints)
+            trained = train_generator(recipe, told, chosen, say=say, report=say.report, stop=asked)
+        else:
+            task = Task(data.kb, data.concepts, data.train, data.dev, checkpoints)
+            trained = train(recipe, task, chosen, say=say, report=say.report, stop=asked)
     stop.training = False
     if stop.asked:
         raise KeyboardInterrupt

@@ -123,7 +123,7 @@ def _names(recipe: Recipe, encoder: TrainableEncoder, task: Task, say: Say) -> t
     texts = [*task.concepts.texts, *noisy_copies(task.concepts.texts, data.copies, seed)]
     table = TokenTable.of(encoder, texts)
     say(f"{len(train.row):,} names, {len(pairs):,} pairs")
-    options = AlignOptions(recipe.fit.batch_size, data.noise, data.hard, seed)
+    options = AlignOptions(_batch_size(recipe.fit.batch_size, len(pairs), say), data.noise, data.hard, seed)
     count, loss, first = len(task.concepts.texts), _loss(recipe.objective), train.firsts()
     objective: SelfAlignment
     if recipe.distil.teacher:
@@ -146,6 +146,23 @@ def _names(recipe: Recipe, encoder: TrainableEncoder, task: Task, say: Say) -> t
     say(f"accuracy: {len(asked):,} synonyms held out, looked for among {len(names.row):,} names")
     owners = [(concept,) for concept in names.concept.tolist()]
     return objective, Dev(encoder, [task.concepts.texts[row] for row in names.row.tolist()], owners, asked)
+
+
+def _batch_size(wanted: int, pairs: int, say: Say) -> int:
+    """The batch size that is wanted; where there are fewer pairs, what they fill."""
+    if wanted <= pairs:
+        return wanted
+    if not pairs:
+        raise RecipeError("all synonyms are held out to measure accuracy by: set data.held_out to 0, or name a --dev")
+    processes = share()[1]
+    if pairs < processes:
+        raise RecipeError(f"{processes} processes cannot share {pairs} pairs: start fewer")
+    size = pairs // processes * processes
+    say(
+        f"fit.batch_size is {size:,} in place of {wanted:,}, as there are {pairs:,} pairs; an epoch is one step: set"
+        " fit.steps for more"
+    )
+    return size
 
 
 def _loss(wanted: ObjectiveRecipe) -> MetricLoss:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ from safetensors.torch import load_file, save
 
 from nomina._version import __version__
 from nomina.encoders.base import TrainableEncoder
-from nomina.errors import ArtifactError, RecipeError
+from nomina.errors import ArtifactError, NominaError, RecipeError
 from nomina.files import atomic
 from nomina.training import gather
 from nomina.training.align import SelfAlignment
@@ -88,6 +89,17 @@ def claim(folder: Path, recipe: Recipe, data: Mapping[str, str | None], *, resum
     with atomic(path) as temporary:
         temporary.write_text(json.dumps(mine) + "\n", encoding="utf-8")
     return (folder / STATE).is_file()
+
+
+@contextlib.contextmanager
+def begun(folder: Path) -> Iterator[None]:
+    """Where the training in this block ends in an error before its first checkpoint, its folder goes."""
+    try:
+        yield
+    except NominaError:
+        if gather.share()[0] == 0 and (folder / TRAINING).is_file() and not (folder / STATE).is_file():
+            shutil.rmtree(folder)
+        raise
 
 
 def _identity(recipe: Recipe) -> dict[str, Any]:
