@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from nomina.cli.places import PLACE
 from nomina.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @click.argument("names", type=click.Path(path_type=Path))
 @ENCODER
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The .npy file to write.")
+@click.option("-o", "--output", required=True, type=PLACE, help="The .npy file to write.")
 @click.option("--dtype", default="float32", type=click.Choice(["float32", "float16"]), show_default=True)
 def encode(names: Path, encoder: Path | None, output: Path, dtype: str) -> None:
     """Write the vectors of names to a .npy file, one row a line, so that a dot product of two rows is a cosine.

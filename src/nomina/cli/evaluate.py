@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nomina.cli.places import PLACE
 from nomina.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ _STDIO = Path("-")
 @click.option("--format", metavar="FORMAT", help="The format of the corpora, where a look at them says something else.")
 @click.option("--option", "texts", multiple=True, metavar="KEY=VALUE", help="An option of it; may be repeated.")
 @click.option("--seed", default=0, type=click.IntRange(min=0), show_default=True, help="Of the resampling.")
-@click.option("-o", "--output", type=_FILE, help="Write the report as JSON.")
-@click.option("--html", type=_FILE, help="Write it as a page that needs nothing else.")
-@click.option("--markdown", type=_FILE, help="Write it as Markdown.")
+@click.option("-o", "--output", type=PLACE, help="Write the report as JSON.")
+@click.option("--html", type=PLACE, help="Write it as a page that needs nothing else.")
+@click.option("--markdown", type=PLACE, help="Write it as Markdown.")
 def evaluate(
     predictions: Path,
     gold: Path,

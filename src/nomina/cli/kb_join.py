@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nomina.cli.kb import building, counted, size_of
+from nomina.cli.places import PLACE
 
 if TYPE_CHECKING:
     from nomina.kb.join import Joined
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 dedup_option = click.option(
     "--dedup", metavar="RULE", help="Leave a name that concepts share to one of them; the rule genbioel is the paper's."
 )
-_output = click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The KB file to write.")
+_output = click.option("-o", "--output", required=True, type=PLACE, help="The KB file to write.")
 _KINDS = click.Choice(["xref", "id"])
 
 

@@ -8,6 +8,7 @@ import click
 
 from nomina.cli.kb import building, size_of
 from nomina.cli.kb_join import dedup_option
+from nomina.cli.places import PLACE
 
 
 @click.command()
@@ -17,7 +18,7 @@ from nomina.cli.kb_join import dedup_option
 @click.option(
     "--source", "sources", multiple=True, metavar="SOURCE", help="Only names of this source; may be repeated."
 )
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The KB file to write.")
+@click.option("-o", "--output", required=True, type=PLACE, help="The KB file to write.")
 @dedup_option
 def subset(
     kb: str, under: tuple[str, ...], types: tuple[str, ...], sources: tuple[str, ...], output: Path, dedup: str | None

@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from nomina.cli.kb import building, counted, say_problems, size_of
+from nomina.cli.places import PLACE
 
 
 @click.command()
 @click.argument("kb")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The KB file to write.")
+@click.option("-o", "--output", required=True, type=PLACE, help="The KB file to write.")
 @click.option("--format", metavar="FORMAT", help="As in `kb build`.")
 @click.option("--option", "texts", multiple=True, metavar="KEY=VALUE", help="As in `kb build`.")
 @click.option("--lenient", is_flag=True, help="Report faults in the files and go on, where else the command stops.")
@@ -39,7 +40,7 @@ def add(
 @click.command()
 @click.argument("kb")
 @click.argument("ids", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The KB file to write.")
+@click.option("-o", "--output", required=True, type=PLACE, help="The KB file to write.")
 @click.option("--replaced-by", metavar="ID", help="The concept that the retired ids mean from now on.")
 def retire(kb: str, ids: tuple[str, ...], output: Path, replaced_by: str | None) -> None:
     """Take the concepts IDS out of KB, as a new version that keeps all numbers.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from nomina.cli.places import PLACE
 from nomina.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ Examples:
 @click.command(epilog=_EXAMPLES, help=_HELP)
 @click.argument("recipe", metavar="RECIPE")
 @click.option("--kb", required=True, metavar="NAME|FILE", help="The knowledge base whose names are learnt.")
-@click.option("-o", "--output", required=True, type=_FILE, metavar="FOLDER", help="The model to write.")
+@click.option("-o", "--output", required=True, type=PLACE, metavar="FOLDER", help="The model to write.")
 @click.option("--base", metavar="FOLDER|NAME", help="The model to start from: saved, or one of Hugging Face.")
 @click.option("--corpus", type=_FILE, metavar="FILE", help="Annotated mentions to train on (formats: docs/corpora).")
 @click.option("--dev", type=_FILE, metavar="FILE", help="Mentions to measure accuracy on, which chooses the weights.")
