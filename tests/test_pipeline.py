@@ -188,6 +188,25 @@ def test_k_and_threshold(kb: KnowledgeBase) -> None:
     assert prediction.abstained
 
 
+def test_a_call_may_ask_for_another_k(kb: KnowledgeBase) -> None:
+    pipeline = load("tfidf", kb, k=1, threshold=0.1)
+    document = Document("d", "breast cancer", (Mention(((0, 13),), "breast cancer"),))
+
+    def counts(**k: int | None) -> list[int]:
+        found = [*pipeline.link_mentions(["breast cancer"], **k), *pipeline.link([document], **k)]
+        found += pipeline.link_text("Breast cancer.", **k)
+        return [len(prediction.candidates) for prediction in found]
+
+    assert counts(k=2) == [2, 2, 2]
+    assert counts() == counts(k=None) == [1, 1, 1]
+    assert pipeline.link_mentions(["breast cancer"], k=3) == load("tfidf", kb, k=3, threshold=0.1).link_mentions(
+        ["breast cancer"]
+    )
+    for asked in (lambda: pipeline.link_text("x", k=0), lambda: pipeline.link_mentions([], k="2")):
+        with pytest.raises(UsageError, match="k must be a whole number from 1 to 1,000"):
+            asked()
+
+
 @pytest.mark.parametrize("name", list(LINKERS))
 def test_every_linker_does_the_main_job(name: str, kb: KnowledgeBase) -> None:
     found = load_linker(name, kb).link_text("A febrile seizure; then short stature.")

@@ -72,55 +72,80 @@ class Pipeline:
         """The knowledge base that is linked to."""
         return self.linker.kb
 
-    def link_text(self, text: str, id: str = "text") -> list[Prediction]:
+    def link_text(self, text: str, id: str = "text", *, k: int | None = None) -> list[Prediction]:
         """Find and link the mentions of one text; offsets are those of the text. An empty text has none.
 
+        Args:
+            text: what is read.
+            id: of the document.
+            k: how many concepts to offer at most; the pipeline's own where None.
+
         Raises:
-            UsageError: it is no text.
+            UsageError: it is no text, or such a k cannot be.
         """
         if not isinstance(text, str):
             raise UsageError(f"link_text takes one text, not {type(text).__name__}")
-        return list(self.link([Document(id, text)]))
+        return list(self.link([Document(id, text)], k=k))
 
-    def link_mentions(self, mentions: Iterable[str]) -> list[Prediction]:
+    def link_mentions(self, mentions: Iterable[str], *, k: int | None = None) -> list[Prediction]:
         """Link mentions that stand alone, one prediction each, in order; document ids count from 0.
 
-        A mention without a visible character is not linked: its prediction is an abstention.
+        A mention without a visible character is not linked: its prediction is an abstention. ``k`` as in ``link_text``.
 
         Raises:
-            UsageError: a single text, or a mention that is none.
+            UsageError: a single text, a mention that is none, or a k that cannot be.
         """
         if isinstance(mentions, str) or not isinstance(mentions, Iterable):
             raise UsageError(f"link_mentions takes a list of texts, not {type(mentions).__name__}: write [...] around")
-        linked = self._linked(_as_document(number, mention) for number, mention in enumerate(mentions))
+        wanted = self._wanted(k)
+        linked = self._linked((_as_document(number, mention) for number, mention in enumerate(mentions)), wanted)
         return [self._with(prediction, Attributes()) for prediction in linked]
 
-    def link(self, documents: Iterable[Document]) -> Iterator[Prediction]:
+    def link(self, documents: Iterable[Document], *, k: int | None = None) -> Iterator[Prediction]:
         """One prediction a mention, document by document; mentions are looked for in documents that have none.
 
+        ``k`` as in ``link_text``.
+
         Raises:
-            UsageError: something that is no ``Document``.
+            UsageError: something that is no ``Document``, or a k that cannot be.
         """
+        wanted = self._wanted(k)
         stream = _documents(documents)
         while batch := by_size(stream):
             bare = self.detector.mentions(document for document in batch if not document.mentions)
             ready = [document if document.mentions else next(bare) for document in batch]
-            predictions = self._linked(ready)
-            phrases = self._phrases([new for given, new in zip(batch, ready, strict=True) if not given.mentions])
+            predictions = self._linked(ready, wanted)
+            detected = [new for given, new in zip(batch, ready, strict=True) if not given.mentions]
+            phrases = self._phrases(detected, wanted)
             for given, document in zip(batch, ready, strict=True):
                 own: Iterable[Prediction] = islice(predictions, len(document.mentions))
                 if not given.mentions:
-                    own = _in_order(map(_doubted, own), next(phrases))
+                    own = _in_order(map(self._doubted, own), next(phrases))
                 yield from self._in_context(document.text, own) if self.context else own
 
-    def _linked(self, documents: Iterable[Document]) -> Iterator[Prediction]:
-        return self.linker.link(documents, k=self.k, threshold=self.threshold, within=self.within, level=self.level)
+    def _wanted(self, k: int | None) -> int:
+        if k is not None:
+            _check_options(k, None, self.level)
+        return self.k if k is None else k
 
-    def _phrases(self, documents: list[Document]) -> Iterator[Sequence[Prediction]]:
+    def _linked(self, documents: Iterable[Document], k: int) -> Iterator[Prediction]:
+        return self.linker.link(documents, k=k, threshold=self.threshold, within=self.within, level=self.level)
+
+    def _phrases(self, documents: list[Document], k: int) -> Iterator[Sequence[Prediction]]:
         """Predictions of what the detector has nothing for, by document."""
         if self.spans is None:
             return iter([()] * len(documents))
-        return iter(self.spans.link(documents, k=self.k, threshold=self.threshold, level=self.level))
+        return iter(self.spans.link(documents, k=k, threshold=self.threshold, level=self.level))
+
+    def _doubted(self, prediction: Prediction) -> Prediction:
+        """Abstain from two letters found in a text that does not define them: "MI" may be a state, "RA" the room's air.
+
+        A threshold of the caller's takes the place of this doubt as well.
+        """
+        if self.threshold is not None or len(prediction.mention.text) > _DOUBTFUL or prediction.abstained:
+            return prediction
+        defined = prediction.candidates[0].rule == Rule.ABBREVIATION.label
+        return prediction if defined else replace(prediction, abstained=True)
 
     def _in_context(self, text: str, predictions: Iterable[Prediction]) -> Iterator[Prediction]:
         predictions = list(predictions)
@@ -157,15 +182,6 @@ def _documents(given: Iterable[Document]) -> Iterator[Document]:
 def _in_order(detected: Iterable[Prediction], phrases: Sequence[Prediction]) -> list[Prediction]:
     """By start, the longer first; those of mentions keep their order among themselves."""
     return sorted([*detected, *phrases], key=lambda p: (p.mention.start, -p.mention.end)) if phrases else list(detected)
-
-
-def _doubted(prediction: Prediction) -> Prediction:
-    """Abstain from two letters found in a text that does not define them: "MI" may be a state, "RA" the room's air."""
-    if len(prediction.mention.text) > _DOUBTFUL or prediction.abstained:
-        return prediction
-    return (
-        prediction if prediction.candidates[0].rule == Rule.ABBREVIATION.label else replace(prediction, abstained=True)
-    )
 
 
 def _denies_itself(prediction: Prediction) -> bool:
