@@ -27,11 +27,11 @@ from nomina import encoders
 from nomina.corpora import read_corpus
 from nomina.encoders.base import Encoder
 from nomina.encoders.bert import BertEncoder, device_of
-from nomina.encoders.windowed import WindowedEncoder
 from nomina.evaluation.ids import IdMap
 from nomina.evaluation.match import Item, items_of
 from nomina.evaluation.probes import shuffled
 from nomina.evaluation.protocols import prepare, protocol_of
+from nomina.evaluation.windowed import WindowedEncoder
 
 GRAMS = {"shuffled words": 1, "shuffled bigrams": 2, "shuffled trigrams": 3}
 WINDOWS = {"window 3": 3, "window 5": 5}

@@ -10,9 +10,9 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from nomina.encoders.base import Encoder
-from nomina.encoders.windowed import WindowedEncoder
 from nomina.evaluation.ids import IdMap
 from nomina.evaluation.match import items_of
+from nomina.evaluation.windowed import WindowedEncoder
 from nomina.types import Document, Mention
 
 ROOT = Path(__file__).resolve().parents[1]

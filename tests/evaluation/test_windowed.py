@@ -9,8 +9,8 @@ pytest.importorskip("transformers")
 from encoder_cases import save_bert  # noqa: E402
 
 from nomina.encoders.bert import BertEncoder  # noqa: E402
-from nomina.encoders.windowed import WindowedEncoder, window_mask  # noqa: E402
 from nomina.errors import UsageError  # noqa: E402
+from nomina.evaluation.windowed import WindowedEncoder, window_mask  # noqa: E402
 from nomina.linkers.embedding import fingerprint  # noqa: E402
 
 TEXT = "heart attack of seizure"  # six tokens with [CLS] and [SEP]
