@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-import numpy as np
 import torch
 from torch import Tensor
 from tune_tasks import Known, Task
 
-from nomina.linkers.postings import occurrences
+from nomina.training.biosyn import sparse_scores
 
 WEIGHTS = (0.0, 0.1, 0.3, 0.6)
 """Of the 3-gram score."""
@@ -103,25 +102,3 @@ class Scores:
             ]
             found[f"@{k}"] = round(100 * sum(right) / len(right), 2)
         return found
-
-
-def sparse_scores(names: Sequence[str], queries: Sequence[str], device: torch.device) -> Tensor:
-    """Cosines of character 3-gram TF-IDF vectors, (queries, names), float16."""
-    found = occurrences([*(name.lower() for name in names), *(query.lower() for query in queries)])
-    of_names = found.text < len(names)
-    frequency = np.bincount(found.gram[of_names], minlength=len(found.grams))
-    values = found.times * np.log1p(len(names) / np.maximum(frequency, 1))[found.gram]
-    length = np.sqrt(np.bincount(found.text, values * values, minlength=len(names) + len(queries)))
-    values = values / np.maximum(length, 1e-9)[found.text]
-
-    def matrix(chosen: np.ndarray, first: int, count: int) -> Tensor:
-        places = torch.from_numpy(np.stack([found.text[chosen] - first, found.gram[chosen]]))
-        shape = (count, len(found.grams))
-        return torch.sparse_coo_tensor(places, torch.from_numpy(values[chosen]).float(), shape).to(device).coalesce()
-
-    left, right = matrix(of_names, 0, len(names)), matrix(~of_names, len(names), len(queries))
-    scores = torch.empty(len(queries), len(names), dtype=torch.float16, device=device)
-    for start in range(0, len(queries), 256):
-        some = right.index_select(0, torch.arange(start, min(start + 256, len(queries)), device=device)).to_dense()
-        scores[start : start + 256] = (left @ some.T).T.half()
-    return scores

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import transformers
 from torch import Tensor
-from tune_eval import Scores, Settings, sparse_scores
+from tune_eval import Scores, Settings
 from tune_plans import Run
 from tune_tasks import Dictionary, Known, Task, read_task
 
@@ -20,7 +20,7 @@ from nomina.encoders import load_trainable
 from nomina.encoders.base import WEIGHTS, TrainableEncoder, read_weights
 from nomina.encoders.bert import BertEncoder, device_of
 from nomina.encoders.rescnn import Pooling, ResCnnEncoder
-from nomina.training.biosyn import BioSynTuning
+from nomina.training.biosyn import BioSynTuning, sparse_scores
 from nomina.training.corpus import CorpusOptions, CorpusTuning
 from nomina.training.examples import TokenTable
 from nomina.training.loop import FitOptions, fit

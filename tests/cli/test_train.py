@@ -114,6 +114,18 @@ def test_a_corpus_fine_tunes_and_its_prefix_is_kept(train, tmp_path):
     assert encoders.load(output).query_prefix == "? "
 
 
+def test_biosyn_trains_on_a_corpus(train, tmp_path):
+    path = corpus(tmp_path)
+    biosyn = ["--set", "objective.loss=biosyn", "--set", "data.names=0", "--set", "data.pool=6"]
+    code, output, err = train("sapbert", "--corpus", path, "--dev", path, *biosyn, "--set", "fit.steps=40")
+    assert code == 0, err
+    facts = record(output)
+    assert (facts["recipe"]["objective"]["loss"], facts["best"]["acc@1"]) == ("biosyn", 100.0)
+    assert "the learnt weight of the 3-gram cosine: " in err
+    code, _, err = train("sapbert", "--corpus", path, *biosyn[:2], name="other")
+    assert (code, "set data.names to 0" in err) == (2, True)
+
+
 def test_a_rescnn_is_drawn_to_a_teacher_and_tuned_on_a_corpus(train, tmp_path):
     code, teacher, err = train("sapbert", name="teacher")
     assert code == 0, err

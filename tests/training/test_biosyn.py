@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from nomina.errors import RecipeError  # noqa: E402
-from nomina.training.biosyn import BioSynTuning  # noqa: E402
+from nomina.training.biosyn import BioSynTuning, sparse_scores  # noqa: E402
 from nomina.training.corpus import CorpusOptions  # noqa: E402
 from nomina.training.examples import TokenTable  # noqa: E402
 from nomina.training.loop import FitOptions, fit  # noqa: E402
@@ -48,6 +48,20 @@ def tuning(rows=10, apart=None, sparse=SPARSE, **options):
 def cosines(objective):
     vectors = torch.nn.functional.normalize(objective.module.encoder.table, dim=1).detach().double().numpy()
     return vectors[6:10] @ vectors[:6].T
+
+
+def test_sparse_scores_are_cosines_of_3_gram_vectors_by_hand():
+    names, queries = ["ab", "Bc", "ab"], ["AB", "b", "zz"]
+    # Grams of " ab ": " ab", "ab "; of " bc ": " bc", "bc "; of " b ": " b ". idf is ln(1 + 3 / df).
+    found = sparse_scores(names, queries, torch.device("cpu"))
+    assert (found.shape, found.dtype) == ((3, 3), torch.float16)
+    assert found.tolist() == [[pytest.approx(1.0, abs=1e-3), 0.0, pytest.approx(1.0, abs=1e-3)], [0.0] * 3, [0.0] * 3]
+    left, right = np.log(1 + 3 / 2), np.log(1 + 3 / 1)
+    (shared,) = sparse_scores(["ab", "abc", "q"], ["abd"], torch.device("cpu")).tolist()
+    # "abd" has " ab" (df 2), "abd" and "bd " (df 0, counted as 1); "ab" has " ab" and "ab " (df 1).
+    expected = left**2 / (np.hypot(left, right) * np.sqrt(left**2 + 2 * right**2))
+    assert shared[0] == pytest.approx(expected, abs=1e-3)
+    assert shared[2] == 0.0
 
 
 def test_half_of_the_candidates_are_the_sparsely_nearest_the_others_the_densely_nearest():

@@ -89,9 +89,16 @@ def test_a_file_of_ones_own(tmp_path):
         ({"fit": {"batch_size": 0}}, "fit.batch_size must be at least 1, not 0"),
         ({"data": {"hard": 1.5}}, "data.hard is a share, from 0 to 1, not 1.5"),
         ({"data": {"noise": 0.5}}, "set data.copies to 1 or more"),
-        ({"objective": {"loss": "triplet"}}, "objective.loss is one of ms, infonce, nca, marginal, not 'triplet'"),
+        (
+            {"objective": {"loss": "triplet"}},
+            "objective.loss is one of ms, infonce, nca, marginal, biosyn, not 'triplet'",
+        ),
         ({"objective": {"loss": "marginal"}}, "objective.loss is ms or infonce or nca where data.source is names"),
         ({"encoder": {"pooling": "max"}}, "encoder.pooling is cls or mean where encoder.kind is bert, not 'max'"),
+        (
+            {"data": {"source": "corpus", "names": 9}, "objective": {"loss": "biosyn"}},
+            "names are no mentions where objective.loss is biosyn: set data.names to 0",
+        ),
         ({"data": {"source": "corpus"}, "distil": {"teacher": "x"}}, "a teacher is for trainings on names"),
     ],
 )

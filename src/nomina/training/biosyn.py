@@ -12,12 +12,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from nomina.encoders.base import TrainableEncoder
 from nomina.errors import RecipeError
+from nomina.linkers.postings import occurrences
 from nomina.training.corpus import CorpusOptions, CorpusTuning
 from nomina.training.examples import Ints, TokenTable
+
+_CHUNK = 256
 
 
 class Weighted(nn.Module):
@@ -111,3 +115,25 @@ class BioSynTuning(CorpusTuning):
 def _joined(sparse: Ints, dense: Ints) -> Ints:
     """So many candidates as ``dense`` has: the sparse ones, then the nearest of the others."""
     return np.concatenate([sparse, dense[~np.isin(dense, sparse)]])[: len(dense)]
+
+
+def sparse_scores(names: Sequence[str], queries: Sequence[str], device: torch.device) -> Tensor:
+    """Cosines of character 3-gram TF-IDF vectors, (queries, names), float16, on a device; cases do not count."""
+    found = occurrences([*(name.lower() for name in names), *(query.lower() for query in queries)])
+    of_names = found.text < len(names)
+    frequency = np.bincount(found.gram[of_names], minlength=len(found.grams))
+    values = found.times * np.log1p(len(names) / np.maximum(frequency, 1))[found.gram]
+    length = np.sqrt(np.bincount(found.text, values * values, minlength=len(names) + len(queries)))
+    values = values / np.maximum(length, 1e-9)[found.text]
+
+    def matrix(chosen: NDArray[np.bool_], first: int, count: int) -> Tensor:
+        places = torch.from_numpy(np.stack([found.text[chosen] - first, found.gram[chosen]]))
+        weights, shape = torch.from_numpy(values[chosen]).float(), (count, len(found.grams))
+        return torch.sparse_coo_tensor(places, weights, shape, check_invariants=False).to(device).coalesce()
+
+    left, right = matrix(of_names, 0, len(names)), matrix(~of_names, len(names), len(queries))
+    scores = torch.empty(len(queries), len(names), dtype=torch.float16, device=device)
+    for start in range(0, len(queries), _CHUNK):
+        some = right.index_select(0, torch.arange(start, min(start + _CHUNK, len(queries)), device=device)).to_dense()
+        scores[start : start + _CHUNK] = (left @ some.T).T.half()
+    return scores

@@ -23,6 +23,7 @@ from nomina.files import atomic
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.embedding import fingerprint
 from nomina.training.align import AlignOptions, DistilledAlignment, SelfAlignment, principal
+from nomina.training.biosyn import BioSynTuning, sparse_scores
 from nomina.training.corpus import CorpusOptions, CorpusTuning
 from nomina.training.dev import Dev
 from nomina.training.examples import Pairs, TokenTable
@@ -213,7 +214,12 @@ def _corpus(recipe: Recipe, encoder: TrainableEncoder, task: Task, say: Say) -> 
     )
     times = np.minimum(np.round(np.sqrt(known.counts)).astype(np.int64), data.most_times)
     table = TokenTable.of(encoder, texts)
-    objective = CorpusTuning(encoder, table, own.concept, known.gold, options, times)
+    objective: CorpusTuning
+    if wanted.loss == "biosyn":
+        sparse = sparse_scores(names, known.texts, encoder.device)
+        objective = BioSynTuning(encoder, table, own.concept, known.gold, options, sparse, times)
+    else:
+        objective = CorpusTuning(encoder, table, own.concept, known.gold, options, times)
     if task.dev is None:
         return objective, None
     return objective, Dev(encoder, task.concepts.texts, task.concepts.owners(), task.dev)

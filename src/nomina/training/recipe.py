@@ -86,14 +86,14 @@ class ObjectiveRecipe:
     """The loss.
 
     Attributes:
-        loss: "ms" (multi-similarity, with hard pairs mined), "infonce" or "nca" on names; "ms" or "marginal" on a
-            corpus.
-        temperature: of infonce and marginal.
+        loss: "ms" (multi-similarity, with hard pairs mined), "infonce" or "nca" on names; "ms", "marginal" or "biosyn",
+            marginal among candidates that share characters or are near, on a corpus.
+        temperature: of infonce, marginal and biosyn.
         positive_scale, negative_scale, base, margin: of ms; see ``metric.multi_similarity``.
         scale: of nca.
     """
 
-    loss: Literal["ms", "infonce", "nca", "marginal"] = "ms"
+    loss: Literal["ms", "infonce", "nca", "marginal", "biosyn"] = "ms"
     temperature: float = 0.05
     positive_scale: float = 1.0
     negative_scale: float = 60.0
@@ -323,7 +323,7 @@ _POOLINGS = {
     "rescnn": ("max", "attention"),
     "generator": ("cls", "mean", "max", "attention"),
 }
-_LOSSES = {"names": ("ms", "infonce", "nca"), "corpus": ("ms", "marginal")}
+_LOSSES = {"names": ("ms", "infonce", "nca"), "corpus": ("ms", "marginal", "biosyn")}
 _LEAST: dict[str, float] = {
     "encoder.length": 3, "encoder.width": 1, "encoder.blocks": 1, "encoder.filters": 1, "encoder.hidden": 1,
     "data.most_pairs": 1, "data.copies": 0, "data.names": 0, "data.most_times": 1, "data.positives": 1,
@@ -362,6 +362,8 @@ def _check_together(values: Mapping[str, Any]) -> None:
             raise RecipeError(f"{key} is {' or '.join(possible)} where {of} is {values[of]}, not {values[key]!r}")
     if values["data.noise"] and not values["data.copies"]:
         raise RecipeError("data.noise needs noisy copies of the names: set data.copies to 1 or more")
+    if values["objective.loss"] == "biosyn" and values["data.names"]:
+        raise RecipeError("names are no mentions where objective.loss is biosyn: set data.names to 0")
     if not all(word.isdigit() for word in values["generation.layers"].split()):
         raise RecipeError(f"generation.layers are numbers, as in '1 3 5', not {values['generation.layers']!r}")
     if values["distil.teacher"] and values["encoder.kind"] == "generator":

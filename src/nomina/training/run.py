@@ -20,6 +20,7 @@ from nomina.errors import ArtifactError, NominaError, RecipeError
 from nomina.files import atomic
 from nomina.training import gather
 from nomina.training.align import SelfAlignment
+from nomina.training.biosyn import BioSynTuning
 from nomina.training.dev import MAIN, of_device
 from nomina.training.loop import STATE, FitOptions, FitResult, Report, fit
 from nomina.training.prepare import Say, Task, encoder_of, prepare
@@ -149,6 +150,8 @@ def train(
     gather.wait()
     if not result.stopped and recipe.fit.keep == "best":
         judge.take_best()
+    if isinstance(objective, BioSynTuning):
+        say(f"the learnt weight of the 3-gram cosine: {objective.weight:.3f}; the encoder alone is the model")
     versions = versions_of(next(encoder.module.parameters()))
     before, best = judge.figures(result, recipe.fit.keep, say)
     return Trained(encoder, result, before, best, options.steps, versions)
