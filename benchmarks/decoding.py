@@ -47,10 +47,10 @@ from nomina import generation
 from nomina.generation.device import DeviceTrie
 from nomina.generation.generator import Generator
 from nomina.generation.layers import layered
-from nomina.generation.prompt import Prompted
+from nomina.generation.prompt import Prompt, Prompted
 from nomina.generation.search import Search, beam_search, fitting
 from nomina.generation.trie import FlatTrie
-from nomina.linkers.generative import batch_of, prompt_of, spelling_of
+from nomina.linkers.generative import batch_of, spelling_of
 from nomina.types import Document, Mention, Query
 
 VOCABULARY = 50_265
@@ -76,7 +76,7 @@ def main() -> None:
     names = names[: given.most]
     generator = made(given.generator, names)
     generator.module.to(given.device).eval()
-    prompt = prompt_of(generator, context=False)
+    prompt = Prompt.of(generator, context=False)
     trie = trie_of(generator, names)
     asked = sorted(set(texts(given.mentions))) if given.mentions else names
     asked = random.Random(SEED).sample(asked, min(given.asked, len(asked)))
@@ -172,7 +172,7 @@ def byte_level(names: Sequence[str]) -> Tokenizer:
 
 def trie_of(generator: Generator, names: Sequence[str]) -> FlatTrie:
     """The trie of names; the row of each is its place."""
-    tokens, lengths = spelling_of(generator, prompt_of(generator)).tokens(names)
+    tokens, lengths = spelling_of(generator, Prompt.of(generator)).tokens(names)
     rows = np.flatnonzero(lengths)
     return FlatTrie(layered(tokens, lengths[rows], rows))
 

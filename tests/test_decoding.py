@@ -33,7 +33,7 @@ def test_the_same_names_and_sums_as_generate(script, beams: int) -> None:
     with torch.no_grad():  # else all sums are nearly alike
         for parameter in generator.module.parameters():
             parameter *= 4
-    prompt = script.prompt_of(generator, context=False)
+    prompt = script.Prompt.of(generator, context=False)
     mentions = ["short toe", "the heart of stature", "toes", "heart failure small", "attack", "tall tall finger"]
     prompted = script.most_alike(prompt.of_parts([prompt.parts(script.alone(text)) for text in mentions]), 9)
     trie = script.trie_of(generator, names())

@@ -19,7 +19,7 @@ from nomina.encoders.base import import_torch
 from nomina.encoders.onnx import known
 from nomina.errors import UsageError
 from nomina.generation.opening import open_trie
-from nomina.generation.prompt import WINDOW, Prompt, Prompted, padded
+from nomina.generation.prompt import Prompt, Prompted, padded
 from nomina.generation.spelling import Spelling
 from nomina.generation.trie import Within
 from nomina.kb.store import KnowledgeBase
@@ -99,7 +99,7 @@ class GenerativeLinker(Linker):
         self.candidates = candidates
         self._beams, self._context, self._many = beams, context, many
         self._batch = batch or BATCHES.get(device.type, BATCHES["cpu"])
-        self.prompt = prompt_of(self.generator, context)
+        self.prompt = Prompt.of(self.generator, context=context)
         self.trie = open_trie(kb, spelling_of(self.generator, self.prompt), progress)
         self._device_trie = DeviceTrie(self.trie, device, self.generator.vocabulary)
         self._within: tuple[NDArray[np.bool_], Within] | None = None
@@ -194,14 +194,6 @@ class _Task(NamedTuple):
     prompted: Prompted
     rows: Ints | None
     places: list[int]
-
-
-def prompt_of(generator: Generator, context: bool = True) -> Prompt:
-    """What a generator reads; its window leaves room in the decoder for a name behind a mention."""
-    window = min(WINDOW, generator.longest // 2)
-    return Prompt(
-        generator.tokenizer, generator.markers, generator.prompt, generator.start, window=window, context=context
-    )
 
 
 def spelling_of(generator: Generator, prompt: Prompt) -> Spelling:
