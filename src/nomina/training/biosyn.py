@@ -122,9 +122,9 @@ def sparse_scores(names: Sequence[str], queries: Sequence[str], device: torch.de
     found = occurrences([*(name.lower() for name in names), *(query.lower() for query in queries)])
     of_names = found.text < len(names)
     frequency = np.bincount(found.gram[of_names], minlength=len(found.grams))
-    values = found.times * np.log1p(len(names) / np.maximum(frequency, 1))[found.gram]
-    length = np.sqrt(np.bincount(found.text, values * values, minlength=len(names) + len(queries)))
-    values = values / np.maximum(length, 1e-9)[found.text]
+    raw = found.times * np.log1p(len(names) / np.maximum(frequency, 1))[found.gram]
+    length = np.sqrt(np.bincount(found.text, raw * raw, minlength=len(names) + len(queries)))
+    values = raw / np.maximum(length, 1e-9)[found.text]
 
     def matrix(chosen: NDArray[np.bool_], first: int, count: int) -> Tensor:
         places = torch.from_numpy(np.stack([found.text[chosen] - first, found.gram[chosen]]))
