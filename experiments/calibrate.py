@@ -38,7 +38,9 @@ CORPORA = {"ncbi": ("ncbi-disease", "biosyn"), "bc5cdr-d": ("bc5cdr", "biosyn-di
 DEPTH = 20  # concepts, so that one is left when the gold ones are taken out
 BINS = 10
 PENALTY = 1.0  # half of it times the squared weights: there are some hundred cases
-DICTIONARY = ("exact", "normalised", "spelling", "inflection", "order", "derivation", "lay term", "abbreviation")
+FEWEST = 20  # answers under a rule for a share of its own
+DICTIONARY = ("exact", "spelling", "inflection", "order", "derivation", "lay term")
+"""Rules, most trusted first. Mentions and names are of one case here: "exact" stands for "normalised" as well."""
 
 Floats = NDArray[np.float64]
 
@@ -174,16 +176,30 @@ def figures(p: Floats, y: Floats, weights: Floats, nil: NDArray[np.bool_]) -> di
 
 
 def shares(cases: Iterable[Cases]) -> dict[str, float]:
-    """The share of right answers by rule, of both corpora; two cases at the mean are added to each, for rare rules.
+    """The share of right answers by rule, of both corpora; two cases at the mean are added to each.
 
-    Mentions and names are of one case here: "exact" stands for "normalised" as well.
+    A rule with fewer than ``FEWEST`` answers is pooled with the rules of next lower trust, the last with those before.
+    An abbreviation has the share of all rules together, as its long form may be known under any.
     """
     found = [counted(each) for each in cases]
+    for each in found:
+        each["exact"] = tuple(np.add(each.get("exact", (0, 0)), each.pop("normalised", (0, 0))).tolist())
     total = {rule: np.sum([each.get(rule, (0, 0)) for each in found], axis=0) for rule in DICTIONARY}
-    right, count = np.sum(list(total.values()), axis=0)
-    mean = right / count
-    total["exact"] = total["normalised"] = total["exact"] + total["normalised"]
-    return {rule: round(float((r + 2 * mean) / (n + 2)), 4) for rule, (r, n) in total.items()}
+    every = np.sum(list(total.values()), axis=0)
+    pools = {rule: pooled(total, place) for place, rule in enumerate(DICTIONARY)}
+    pools |= {"normalised": pools["exact"], "abbreviation": every}
+    mean = every[0] / every[1]
+    return {rule: round(float((right + 2 * mean) / (count + 2)), 4) for rule, (right, count) in pools.items()}
+
+
+def pooled(total: dict[str, NDArray[np.int64]], place: int) -> NDArray[np.int64]:
+    """Right answers and all answers of a rule and of as many next to it as make ``FEWEST``."""
+    pool = total[DICTIONARY[place]]
+    for other in (*DICTIONARY[place + 1 :], *reversed(DICTIONARY[:place])):
+        if pool[1] >= FEWEST:
+            break
+        pool = pool + total[other]
+    return pool
 
 
 def counted(cases: Cases) -> dict[str, tuple[int, int]]:

@@ -43,15 +43,15 @@ JSONL = (
 
 COLUMNS = (
     "document_id start end spans mention rank entity_id preferred name rule score"
-    " ambiguous abstained negated experiencer hypothetical"
+    " ambiguous abstained negated experiencer hypothetical probability"
 )
 ROWS = """\
-a.txt 0 8 0-8 seizures 1 HP:0001250 Seizure Seizures inflection 0.950000 false false true patient true
-a.txt 0 8 0-8 seizures 2 X:1 Falling~sickness fits tfidf 0.500000 false false true patient true
-a.txt 10 35 10-16;29-35 breast~cancer       false true false family false
-γ 0 1 0-1 γ 1 HP:0001250 Seizure Seizures inflection 0.950000 true false false patient false
+a.txt 0 8 0-8 seizures 1 HP:0001250 Seizure Seizures inflection 0.950000 false false true patient true ∅
+a.txt 0 8 0-8 seizures 2 X:1 Falling~sickness fits tfidf 0.500000 false false true patient true ∅
+a.txt 10 35 10-16;29-35 breast~cancer       false true false family false ∅
+γ 0 1 0-1 γ 1 HP:0001250 Seizure Seizures inflection 0.950000 true false false patient false 0.123457
 """
-TSV = f"{COLUMNS}\n{ROWS}".replace(" ", "\t").replace("~", " ")
+TSV = f"{COLUMNS}\n{ROWS}".replace(" ", "\t").replace("~", " ").replace("∅", "")
 
 
 def written(write, predictions) -> str:

@@ -188,6 +188,15 @@ def test_k_and_threshold(kb: KnowledgeBase) -> None:
     assert prediction.abstained
 
 
+def test_two_letters_of_a_text_are_doubted_unless_a_threshold_is_named(make_kb) -> None:
+    kb = make_kb({"A:1": ("Myocardial infarction", "MI")})
+    for threshold, doubted in ((None, True), (0.0, False), (0.99, False)):
+        (prediction,) = load("dictionary", kb, threshold=threshold).link_text("She lives in MI now.")
+        assert (prediction.candidates[0].entity_id, prediction.abstained) == ("A:1", doubted)
+        (alone,) = load("dictionary", kb, threshold=threshold).link_mentions(["MI"])
+        assert not alone.abstained
+
+
 def test_a_call_may_ask_for_another_k(kb: KnowledgeBase) -> None:
     pipeline = load("tfidf", kb, k=1, threshold=0.1)
     document = Document("d", "breast cancer", (Mention(((0, 13),), "breast cancer"),))

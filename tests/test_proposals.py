@@ -19,7 +19,7 @@ from nomina.errors import ArtifactError, UsageError
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.cascade import CascadeLinker
 from nomina.pipeline import Pipeline, load
-from nomina.proposals import MODEL, PHENOTYPES, Judged, SpanLinker, SpanModel, select
+from nomina.proposals import MODEL, PHENOTYPES, Judged, Rated, SpanLinker, SpanModel, select
 from nomina.spans import Proposal, propose
 from nomina.types import Document, Mention
 
@@ -145,10 +145,38 @@ def test_a_prediction_says_why_and_how_likely(kb: KnowledgeBase) -> None:
     assert (prediction.document_id, prediction.mention) == ("note", Mention(((8, 22),), "auditory signs"))
     (candidate,) = prediction.candidates
     assert (candidate.name, candidate.rule, candidate.rank) == ("Hearing abnormality", "embedding", 1)
-    assert candidate.score == prediction.probability == round(SURE.probability(0.9, 0.2), 6)
+    assert candidate.score == 0.9  # the cosine, as everywhere under the rule
+    assert prediction.probability == round(SURE.probability(0.9, 0.2), 6)
     assert not prediction.abstained
-    ((doubted,),) = span_linker(kb).link([Document("note", text)], threshold=0.99)
+    ((doubted,),) = span_linker(kb).link([Document("note", text)], threshold=0.91)
     assert (doubted.abstained, doubted.candidates) == (True, prediction.candidates)
+    for floor in (0.0, 0.9):
+        assert span_linker(kb).link([Document("note", text)], threshold=floor) == [[prediction]]
+
+
+def test_candidates_stand_by_probability_and_score_by_cosine(make_kb) -> None:
+    names = {"A:1": "Hearing abnormality", "A:2": "Auric system abnormality", "A:3": ("Auditory elbow", "Auric elbow")}
+    alike = {"auric hearing": 0.9}
+    linker = SpanLinker(CascadeLinker(make_kb(names), WordEncoder(alike), index="float32"), SpanModel((0, 1, -9), 0.1))
+    ((prediction,),) = linker.link([Document("d", "auric signs")])
+    given = [(c.entity_id, c.rank, c.score) for c in prediction.candidates]
+    near = 2 / math.sqrt(2 * 3)  # two words of three, "system" need not be said
+    assert given == [("A:2", 1, pytest.approx(near, abs=1e-6)), ("A:1", 2, pytest.approx(0.95, abs=1e-6))]
+    assert prediction.probability == pytest.approx(1 / (1 + math.exp(-near)), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("low blood sodium", [("low blood sodium", "Q:1")]),
+        ("increased serum ammonia", [("increased serum ammonia", "Q:2")]),
+        ("blood sodium", []),
+        ("high blood sodium", []),
+    ],
+)
+def test_words_of_measuring_need_not_be_said(make_kb, text: str, expected: list[tuple[str, str]]) -> None:
+    kb = make_kb({"Q:1": "Low blood sodium level", "Q:2": "Increased plasma ammonia"})
+    assert found(span_linker(kb, SpanModel((-4.0, 10.0, -1.0), 0.5)), text) == expected
 
 
 def test_phrases_that_touch_a_mention_are_not_asked(kb: KnowledgeBase) -> None:
@@ -169,7 +197,7 @@ def test_the_encoder_is_asked_for_nothing_where_there_is_no_phrase(kb: Knowledge
 
 def test_the_likeliest_of_overlapping_phrases_stays() -> None:
     def judged(probability: float, *spans: tuple[int, int]) -> Judged:
-        return Judged(Proposal(spans, "", ()), ((probability, 0),))
+        return Judged(Proposal(spans, "", ()), (Rated(probability, 0.9, 0),))
 
     outer, inner, apart = judged(0.6, (0, 20)), judged(0.8, (5, 20)), judged(0.5, (20, 30))
     assert select([outer, inner, apart]) == [inner, apart]

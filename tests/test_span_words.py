@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from nomina.span_words import KnownWords, are_opposites, eponyms, is_empty, is_narrower, is_restricting, terms
+from nomina.span_words import (
+    KnownWords,
+    are_opposites,
+    comparable,
+    eponyms,
+    is_empty,
+    is_narrower,
+    is_restricting,
+    terms,
+)
 
 NAMES = {
     "A:1": ("Abnormality of the skin", "Cutaneous abnormality"),
@@ -52,6 +61,24 @@ def test_words_that_hold_another_one(one: str, other: str, expected: bool) -> No
 def test_words_that_narrow_a_finding_down() -> None:
     words = terms("severe infantile spasms of late infants with bilateral tears".split())
     assert [term.word for term in words if is_restricting(term)] == ["severe", "infantile", "late", "bilateral"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "name", "left"),
+    [
+        ("low blood sodium", "low blood sodium levels", ("low sodium", "low sodium")),
+        ("raised ammonia", "increased plasma ammonia concentration", ("raised ammonia", "increased ammonia")),
+        ("low white cell count", "low white blood cell count", ("low white count", "low white count")),
+        ("blood sodium", "low blood sodium levels", None),  # the phrase does not say that it is low
+        ("high blood sodium", "low blood sodium levels", None),
+        ("high density lipoprotein", "increased high density lipoprotein levels", None),  # nor that it is increased
+        ("low blood levels", "low blood", None),  # of what?
+        ("skin cell", "skin", None),
+    ],
+)
+def test_words_of_measuring_need_not_be_said(phrase: str, name: str, left: tuple[str, str] | None) -> None:
+    compared = comparable(terms(phrase.split()), terms(name.split()))
+    assert tuple(" ".join(term.word for term in side) for side in compared) == (left or (phrase, name))
 
 
 def test_eponyms_by_their_genitive() -> None:

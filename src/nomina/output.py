@@ -16,7 +16,7 @@ from nomina.types import Candidate, Mention, Prediction
 _DECIMALS = 6
 _COLUMNS = (
     "document_id", "start", "end", "spans", "mention", "rank", "entity_id", "preferred", "name", "rule", "score",
-    "ambiguous", "abstained", "negated", "experiencer", "hypothetical",
+    "ambiguous", "abstained", "negated", "experiencer", "hypothetical", "probability",
 )  # fmt: skip
 
 
@@ -89,8 +89,9 @@ def _finite(prediction: Prediction) -> Prediction:
 def write_tsv(predictions: Iterable[Prediction], stream: TextIO) -> None:
     """A header, then one line a candidate; a mention without candidates has one line with those fields empty.
 
-    ``start`` and ``end`` are the mention's outermost offsets, ``spans`` all of them ("0-5;17-23"). Tabs and line breaks
-    within a field become a space.
+    ``start`` and ``end`` are the mention's outermost offsets, ``spans`` all of them ("0-5;17-23"). ``probability``,
+    of the first candidate, stands on all lines of a mention, empty where there is none. New columns come last. Tabs and
+    line breaks within a field become a space.
     """
     stream.write("\t".join(_COLUMNS) + "\n")
     for prediction in predictions:
@@ -98,7 +99,8 @@ def write_tsv(predictions: Iterable[Prediction], stream: TextIO) -> None:
         spans = ";".join(f"{start}-{end}" for start, end in mention.spans)
         first = (prediction.document_id, str(mention.start), str(mention.end), spans, mention.text)
         flags = (prediction.ambiguous, prediction.abstained, prediction.negated)
-        last = (*map(_flag, flags), prediction.experiencer, _flag(prediction.hypothetical))
+        likely = "" if prediction.probability is None else f"{prediction.probability:.{_DECIMALS}f}"
+        last = (*map(_flag, flags), prediction.experiencer, _flag(prediction.hypothetical), likely)
         for candidate in prediction.candidates or (None,):
             fields = (*first, *_candidate_fields(candidate), *last)
             stream.write("\t".join(" ".join(field.split()) for field in fields) + "\n")

@@ -27,6 +27,7 @@ from nomina.span_words import (
     KnownWords,
     Term,
     are_opposites,
+    comparable,
     eponyms,
     is_abnormality,
     is_narrower,
@@ -111,16 +112,24 @@ class Hit(NamedTuple):
     missing: float
 
 
+class Rated(NamedTuple):
+    """A name that a phrase may be: the probability of that, the cosine, the row."""
+
+    probability: float
+    cosine: float
+    row: int
+
+
 class Judged(NamedTuple):
-    """A phrase, and probabilities and rows of the names that it may be, likeliest first."""
+    """A phrase and the names that it may be, likeliest first."""
 
     proposal: Proposal
-    rated: tuple[tuple[float, int], ...]
+    rated: tuple[Rated, ...]
 
     @property
     def probability(self) -> float:
         """Of the likeliest name; 0 where there is none."""
-        return self.rated[0][0] if self.rated else 0.0
+        return self.rated[0].probability if self.rated else 0.0
 
 
 class SpanLinker:
@@ -147,7 +156,9 @@ class SpanLinker:
     ) -> list[list[Prediction]]:
         """Predictions of phrases that touch no mention of their document; by document, in order of start.
 
-        Scores are probabilities. A prediction is an abstention where none reaches a ``threshold`` of the caller's.
+        Scores are cosines, as everywhere under the rule; candidates stand by probability, so that a further one may
+        have a higher score. Which phrases are found does not depend on a ``threshold`` of the caller's: a prediction
+        is an abstention where the cosine of its first candidate is lower.
         """
         phrases = [propose(d.text, [(m.start, m.end) for m in d.mentions], self.known) for d in documents]
         hits = iter(self.hits([p for found in phrases for p in found], self.model.least_cosine()))
@@ -217,21 +228,26 @@ class SpanLinker:
 
         Counterparts are looked for among the words in which they differ: "short" is not "lower" in "lower limbs".
         """
-        phrase, name = unshared(proposal.terms, self._name_terms(row)), unshared(self._name_terms(row), proposal.terms)
+        said, named = comparable(proposal.terms, self._name_terms(row))
+        phrase, name = unshared(said, named), unshared(named, said)
         name = [term for term in name if not is_unsaid(term)]
         if not phrase and (not name or self._is_implied(row, proposal.terms, name, near)):
             return 0.0
-        if not phrase or not name or any(is_abnormality(term) or is_restricting(term) for term in (*phrase, *name)):
-            return None
-        if not eponyms(self.linker.kb.names[row].split()).isdisjoint(term.word for term in name):
-            return None
-        if any(are_apart(one.word, other.word) for one in name for other in phrase):
+        if not phrase or not name or not self.may_differ(row, phrase, name):
             return None
         left, right = (np.stack([self._vectors[term.word] for term in terms]) for terms in (name, phrase))
         cosines = left @ right.T
         if cosines.max(axis=1).min() < _NAME_WORD or cosines.max(axis=0).min() < _PHRASE_WORD:
             return None
         return float((1 - cosines.max(axis=1)).sum())
+
+    def may_differ(self, row: int, phrase: Sequence[Term], name: Sequence[Term]) -> bool:
+        """Whether no word in which a phrase and a name differ narrows down, is somebody's name or says the opposite."""
+        if any(is_abnormality(term) or is_restricting(term) for term in (*phrase, *name)):
+            return False
+        if not eponyms(self.linker.kb.names[row].split()).isdisjoint(term.word for term in name):
+            return False
+        return not any(are_apart(one.word, other.word) for one in name for other in phrase)
 
     def _is_implied(self, row: int, phrase: Sequence[Term], more: Sequence[Term], near: Iterable[int]) -> bool:
         """Whether what a name says more than a phrase is an organ that the phrase cannot but mean: a heart's murmur.
@@ -250,21 +266,25 @@ class SpanLinker:
     def _judged(self, proposal: Proposal, hits: Sequence[Hit]) -> Judged:
         if not hits or self.linker.dictionary.lexicon.lookup(proposal.text):
             return Judged(proposal, ())
-        rated = [(self.model.probability(hit.cosine, hit.missing), hit.row) for hit in hits if self.owners(hit.row)]
-        return Judged(proposal, tuple(sorted(rated, key=lambda pair: (-pair[0], pair[1]))))
+        rated = [
+            Rated(self.model.probability(hit.cosine, hit.missing), hit.cosine, hit.row)
+            for hit in hits
+            if self.owners(hit.row)
+        ]
+        return Judged(proposal, tuple(sorted(rated, key=lambda one: (-one.probability, one.row))))
 
     def _prediction(self, document: Document, one: Judged, k: int, floor: float, level: Level) -> Prediction:
         offered: list[Candidate] = []
         seen: set[int] = set()
         rank, before = 0, None
-        for place, (probability, row) in enumerate(one.rated, start=1):
-            score = round(probability, _DECIMALS)
+        for place, (probability, cosine, row) in enumerate(one.rated, start=1):
+            given, score = round(probability, _DECIMALS), round(cosine, _DECIMALS)
             for owner in self.owners(row):
                 if level == "concept" and owner.number in seen:
                     continue
                 seen.add(owner.number)
-                if score != before:
-                    rank, before = (len(offered) + 1 if level == "concept" else place), score
+                if given != before:
+                    rank, before = (len(offered) + 1 if level == "concept" else place), given
                 label = Rule.EMBEDDING.label
                 offered.append(Candidate(owner.entity_id, owner.preferred, owner.name.text, score, rank, label, row))
         kept = tuple(candidate for candidate in offered if candidate.rank <= k)
@@ -274,7 +294,7 @@ class SpanLinker:
             kept,
             ambiguous=len(kept) > 1 and kept[1].rank == 1,
             abstained=kept[0].score < floor,
-            probability=kept[0].score,
+            probability=round(one.probability, _DECIMALS),
         )
 
 

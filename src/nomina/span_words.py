@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -41,6 +42,7 @@ _RESTRICTING = frozenset(
     """.split()
 )
 _UNSAID = frozenset("system tract".split())
+_MEASURED = frozenset("level concentration circulating blood serum plasma cell".split())
 _OPPOSITE_PREFIXES = (("hyper", "hypo"), ("macro", "micro"), ("brady", "tachy"), ("poly", "oligo"))
 PREPOSITIONS = frozenset("of in with on at to for by from due".split())
 _EMPTY = frozenset(
@@ -154,6 +156,8 @@ def families(word: str) -> tuple[str, ...]:
 
 _VAGUE_FAMILIES = frozenset(part for word in _VAGUE.split() for part in families(word))
 _ABNORMALITY = families(ABNORMALITY)
+_DIRECTIONS = frozenset(families("increased") + families("decreased"))
+_MEASURED_FAMILIES = frozenset(part for word in _MEASURED for part in families(word))
 _PAIRS = [pair.split() for pair in _OPPOSITES.split(",")]
 _OPPOSITE_FAMILIES = {families(a)[-1:] + families(b)[-1:] for x, y in _PAIRS for a, b in ((x, y), (y, x))}
 _OPPOSITES_OF = {one: frozenset(b for a, b in _OPPOSITE_FAMILIES if a == one) for one, _ in _OPPOSITE_FAMILIES}
@@ -187,6 +191,27 @@ def narrowing(key: str) -> list[Term]:
 def is_unsaid(term: Term) -> bool:
     """Whether names have a word that texts leave out: "abnormality of the urinary system"."""
     return term.word in _UNSAID
+
+
+def comparable(phrase: Sequence[Term], name: Sequence[Term]) -> tuple[Sequence[Term], Sequence[Term]]:
+    """Words of a phrase and of a name to compare: without those of measuring, where both call it as high or as low.
+
+    "Low blood sodium" is "Low blood sodium levels" and "Reduced serum sodium", whereas "blood sodium" is none of them.
+    How often each says so counts too: "high density lipoprotein" is not "Increased high-density lipoprotein".
+    """
+    said = _directions(phrase)
+    if not said or said != _directions(name):
+        return phrase, name
+    left, right = ([term for term in terms if not _is_measured(term)] for terms in (phrase, name))
+    return (left, right) if _directions(left).total() < len(left) else (phrase, name)
+
+
+def _directions(terms: Sequence[Term]) -> Counter[str]:
+    return Counter(part for term in terms for part in term.families if part in _DIRECTIONS)
+
+
+def _is_measured(term: Term) -> bool:
+    return _MEASURED_FAMILIES.issuperset(term.families)
 
 
 def eponyms(words: Sequence[str]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from nomina.types import Prediction
 Layout = Literal["documents", "mentions"]
 """Documents, each under a line with its id; or a list of mentions, whose ids are line numbers."""
 
-_HEADER = ("mention", "offsets", "id", "name", "matched name", "rule", "score", "remarks")
+_HEADER = ("mention", "offsets", "id", "name", "matched name", "rule", "score", "prob.", "remarks")
 _NARROWEST = 8
 _GAP = "  "
 _BLOCK = 500
@@ -29,7 +29,7 @@ def write_table(
     untitled: str | None = None,
     width: int | None = None,
 ) -> None:
-    """One line a candidate, aligned; a mention's further candidates stand under its first.
+    """One line a candidate, aligned; a mention's further candidates stand under its first, which has the probability.
 
     Args:
         predictions: those of a document next to each other.
@@ -67,13 +67,14 @@ def _rows(prediction: Prediction, layout: Layout) -> Iterator[Row]:
     mention = _shown(prediction.mention.text)
     offsets = "+".join(f"{start}-{end}" for start, end in prediction.mention.spans)
     place: Row = (prediction.document_id, mention) if layout == "mentions" else (mention, offsets)
+    likely = "" if prediction.probability is None else f"{prediction.probability:.2f}"
     remarks = _remarks(prediction)
     for found in prediction.candidates:
         names = _shown(found.entity_id), _shown(found.preferred), _shown(found.name)
-        yield (*place, *names, found.rule, f"{found.score:.3f}", remarks)
-        place, remarks = ("", ""), ""
+        yield (*place, *names, found.rule, f"{found.score:.3f}", likely, remarks)
+        place, likely, remarks = ("", ""), "", ""
     if not prediction.candidates:
-        yield (*place, "", "", "", "", "", remarks)
+        yield (*place, "", "", "", "", "", likely, remarks)
 
 
 def _remarks(prediction: Prediction) -> str:

@@ -12,9 +12,9 @@ from nomina.output import read_predictions
 # What comes out
 
 TABLE = """\
-mention        offsets  id   name              matched name   rule        score  remarks
-heart disease  3-16     T:2  Heart disease     Heart disease  normalised  1.000  negated
-fits           33-37    T:3  Seizure           fit            inflection  0.950  ambiguous, family
+mention        offsets  id   name              matched name   rule        score  prob.  remarks
+heart disease  3-16     T:2  Heart disease     Heart disease  normalised  1.000         negated
+fits           33-37    T:3  Seizure           fit            inflection  0.950         ambiguous, family
                         T:4  Physical fitness  fit            inflection  0.950
 """
 
@@ -30,10 +30,10 @@ def test_a_table(nomina):
 def test_a_table_of_mentions(nomina):
     write(m_tsv="ataxias\n\nfever")
     assert nomina("--mentions", "m.tsv", "--format", "table")[1] == (
-        "line  mention  id   name    matched name  rule        score  remarks\n"
+        "line  mention  id   name    matched name  rule        score  prob.  remarks\n"
         "1     ataxias  T:5  Ataxia  Ataxia        inflection  0.950\n"
-        "2                                                            abstained\n"
-        "3     fever                                                  abstained\n"
+        "2                                                                   abstained\n"
+        "3     fever                                                         abstained\n"
     )
 
 

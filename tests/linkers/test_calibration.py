@@ -127,12 +127,15 @@ def test_nil_weighs_its_share(script):
     assert weights[~nil].tolist() == [1, 1, 1]
 
 
-def test_shares_of_rules_by_hand(script):
+def test_shares_of_rules_by_hand(script, monkeypatch):
+    monkeypatch.setattr(script, "FEWEST", 3)
     one, other = script.Cases(), script.Cases()
-    one.rules.update(exact=[True] * 8 + [False], order=[False])
-    other.rules.update(exact=[True], order=[True])
-    mean = 10 / 12
+    one.rules.update({"exact": [True] * 7, "inflection": [True], "order": [False, True]})
+    other.rules.update({"exact": [True], "normalised": [True, False], "order": [True], "lay term": [True]})
+    mean = 13 / 15
     found = script.shares([one, other])
     assert found["exact"] == found["normalised"] == round((9 + 2 * mean) / 12, 4)
-    assert found["order"] == round((1 + 2 * mean) / 4, 4)
+    assert found["order"] == round((2 + 2 * mean) / 5, 4)
+    assert found["spelling"] == found["inflection"] == round((3 + 2 * mean) / 6, 4)  # 1 of 1, and order's 2 of 3
+    assert found["lay term"] == found["derivation"] == round((3 + 2 * mean) / 6, 4)  # no rule behind has enough
     assert found["abbreviation"] == round(mean, 4)
