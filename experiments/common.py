@@ -17,6 +17,8 @@ from nomina._version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
+NONE_DRAWN = "none drawn"
+"""The seed of a script that draws nothing at random."""
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
@@ -34,13 +36,13 @@ def benchmark(shared: Path, *parts: str) -> Path:
     return path
 
 
-def record(name: str, metrics: dict[str, Any], *, seed: int | None = None, **extra: Any) -> Path:  # noqa: ANN401
+def record(name: str, metrics: dict[str, Any], *, seed: int | str = NONE_DRAWN, **extra: Any) -> Path:  # noqa: ANN401
     """Write ``results/<name>.json``: the metrics and all it takes to measure them again.
 
     Args:
         name: Of the file, without its ending.
         metrics: What was measured; plain values that JSON can hold.
-        seed: Of the random numbers, where there are any.
+        seed: Of the random numbers; in words where there are none or several.
         extra: Further facts (options, counts, model), stored beside the metrics.
     """
     facts = {

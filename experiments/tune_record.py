@@ -34,6 +34,7 @@ def main() -> None:
     record(
         f"fine_tune_{arguments.plan}",
         {"test": summary(runs), "runs": runs},
+        seed="of each run",
         protocol="as-published" if published else "clean-kb",
         missing=missing(arguments.plan, runs, arguments.missing),
         trained={**found["versions"], "commit": arguments.trained_at, "command": arguments.trained_by},

@@ -33,6 +33,18 @@ def test_a_record_says_what_it_takes_to_measure_again(experiment, monkeypatch, t
     assert facts["hardware"].endswith("cores")
 
 
+def test_a_script_that_draws_nothing_says_so(experiment, monkeypatch, tmp_path):
+    common = experiment("common")
+    monkeypatch.setattr(common, "RESULTS", tmp_path)
+    path = common.record("made-up", {"f1": 0.5})
+    assert json.loads(path.read_text(encoding="utf-8"))["seed"] == "none drawn"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments" / "results").glob("*.json")), ids=lambda path: path.stem)
+def test_every_result_says_its_seed(path):
+    assert json.loads(path.read_text(encoding="utf-8")).get("seed", 0) is not None
+
+
 def test_a_missing_benchmark_is_one_line(experiment, tmp_path):
     with pytest.raises(SystemExit, match="--shared PATH"):
         experiment("common").benchmark(tmp_path, "abbreviations", "MED1250_labeled")
