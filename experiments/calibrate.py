@@ -86,7 +86,6 @@ def main() -> None:
     x, y, weights, _ = (np.concatenate(parts) for parts in zip(*data.values(), strict=True))
     fitted_on_both = fit(x, y, weights)
     rules = shares(cases.values())
-    Calibration(tuple(round(float(value), 4) for value in fitted_on_both), rules).write(model)
     metrics = {
         "encoder": dict(zip(FEATURES, map(float, fitted_on_both.round(4)), strict=True)),
         "rules": rules,
@@ -94,6 +93,8 @@ def main() -> None:
         "judged_on_the_other_corpus": crossed,
     }
     record("calibration", metrics, nil_share=arguments.nil, model=model.fingerprint, corpora=list(CORPORA))
+    # Written last: the file is among the code whose state the record names.
+    Calibration(tuple(round(float(value), 4) for value in fitted_on_both), rules).write(model)
     print_figures(metrics)
 
 
