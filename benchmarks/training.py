@@ -1,17 +1,19 @@
-"""Pairs a second of self-alignment (SapBERT) and of distillation into a ResCNN on one GPU, with and without compiling.
+"""Pairs a second of self-alignment (SapBERT) on one GPU, with and without compiling.
 
     python benchmarks/training.py --data DATA --minutes 0.7 [--out benchmarks/results/training.json]
 
 ``DATA`` is what ``experiments/open_names.py`` writes, with the encoder in ``DATA/minilm``. Every row is a training of
 ``experiments/sapbert_align.py`` in a process of its own: batches of 512 pairs (1,024 names of at most 25 tokens, of
 like length), bf16, multi-similarity with hard mining. The clock counts steps only; the first steps of a compiled
-module, while it compiles, are among them.
+module, while it compiles, are among them. A row of fewer than 100 steps is no measurement: it is left out, and said.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = {"plain": [], "compiled": ["--compile"]}
+FEWEST = 100
+"""Steps that a row needs."""
 
 
 def main() -> None:
@@ -32,10 +36,13 @@ def main() -> None:
     options.add_argument("--extra", default="", help="further options of every training")
     arguments = options.parse_args()
     rows = {name: measured(arguments, own) for name, own in ROWS.items()}
+    for name in [name for name, row in rows.items() if row.get("steps", FEWEST) < FEWEST]:
+        print(f"{name}: {rows.pop(name)['steps']} steps are no measurement, give it more --minutes")
     facts = {
         "name": "training",
         "command": f"python benchmarks/training.py --data DATA --minutes {arguments.minutes}",
         "commit": arguments.commit,
+        "machine": {"processor": platform.processor() or platform.machine(), "cpu cores": os.cpu_count()},
         "rows": rows,
     }
     arguments.out.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
@@ -56,6 +63,8 @@ def measured(arguments: argparse.Namespace, own: list[str]) -> dict[str, Any]:
         "pairs_per_s": log["pairs_per_s"],
         "pairs_per_s_later": round(sum(late) / len(late) * log["options"]["batch"]),
         "steps": log["steps"],
+        "seed": log["options"]["seed"],
+        "batch": log["options"]["batch"],
         "versions": log["versions"],
     }
 
