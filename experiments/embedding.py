@@ -1,12 +1,13 @@
 """Figures of an encoder: the mentions of test sets linked with it; a row that is there already is not made again.
 
     python experiments/embedding.py MODEL --name NAME --title TITLE --rows ncbi:clean-kb askapatient:as-published
-                                    [--tiers] [--against TITLE=MODEL ...] [--work DIR] [--again]
+                                    [--tiers [--alone TITLE]] [--against TITLE=MODEL ...] [--work DIR] [--again]
 
 ``MODEL`` is a saved or an exported encoder; a saved one is exported first, its weights stored as float32. Writes
 ``results/embedding_<name>_<corpus>_<protocol>.json``: accuracy with intervals, strata, and paired tests with the
 encoders of ``--against``; of AskAPatient the means over its folds. ``--tiers``: behind the dictionary's tiers, as
-``nomina.load()`` links. The vectors of a KB's names stay in the cache folder of nomina.
+``nomina.load()`` links; ``--alone``: compared with the encoder without them. The vectors of a KB's names stay in the
+cache folder of nomina.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ def command_line() -> argparse.ArgumentParser:
     options.add_argument("--rows", nargs="+", required=True, metavar="CORPUS:PROTOCOL")
     options.add_argument("--tiers", action="store_true", help="the dictionary first")
     options.add_argument("--against", nargs="*", default=[], metavar="TITLE=MODEL", help="for paired tests")
+    options.add_argument("--alone", metavar="TITLE", help="for a paired test of the tiers with the encoder alone")
     options.add_argument("--again", action="store_true", help="rows that are there too")
     options.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "nomina-evaluation")
     return options
@@ -133,6 +135,8 @@ def run(
         title: predicted(linker(kb, encoder, arguments.tiers), documents, rules.form)
         for title, encoder in others.items()
     }
+    if arguments.alone:
+        against[arguments.alone] = predicted(linker(kb, model, tiers=False), documents, rules.form)
     report = evaluate(
         predicted(linker(kb, model, arguments.tiers), documents, rules.form),
         gold, kb, task.protocol, train=train, against=against, name=arguments.title, baselines=False, seed=SEED,

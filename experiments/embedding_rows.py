@@ -1,8 +1,8 @@
 """All rows of ``embedding.py`` whose encoders are there: ``python experiments/embedding_rows.py MODELS [--only NAME]``.
 
 ``MODELS`` holds a folder for each encoder that is not in the repository: ``raw`` and ``tuned-<corpus>``
-(``embedding_models.py``). Missing ones are left out, and rows that are there already; what else is said, like
-``--work``, goes to ``embedding.py``.
+(``embedding_models.py``), and ``aligned``, what ``train_embedding.py`` chose. Missing ones are left out, and rows that
+are there already; what else is said, like ``--work``, goes to ``embedding.py``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import labels
 from common import ROOT
 
 CLEAN = ("ncbi:clean-kb", "bc5cdr-d:clean-kb")
@@ -20,7 +21,7 @@ PUBLISHED = ("ncbi:as-published", "bc5cdr-d:as-published", "askapatient:as-publi
 ABSTRACTS = CLEAN + PUBLISHED[:2]
 CHEMICALS = ("bc5cdr-c:clean-kb", "bc5cdr-c:as-published")
 """Some 800,000 names: half an hour for an encoder of BERT's type on two cores."""
-RAW = "SapBERT on MiniLM, before self-alignment"
+RAW = labels.BERTS["raw"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +34,23 @@ class Plan:
     rows: tuple[str, ...]
     against: tuple[str, str] | None = None
     tiers: bool = False
+    alone: str = ""
+    """Title of the same encoder without tiers, to be compared with."""
 
 
-TUNED = "ResCNN, fine-tuned on the corpus"
-ALIGNED = "SapBERT on MiniLM, self-aligned"
-SHIPPED = {"aligned": "checkpoints/sapbert-mini", "default": "src/nomina/data/encoder"}
+MINI, DEFAULT = labels.BERTS["mini"], labels.RESCNNS["attention"]
+SHIPPED = {"mini": "checkpoints/sapbert-mini", "default": "src/nomina/data/encoder"}
 """Folders of encoders in the repository."""
 PLANS = (
     Plan("raw", RAW, "raw", CLEAN + PUBLISHED + CHEMICALS),
-    Plan("tuned", TUNED, "tuned-ncbi", ("ncbi:clean-kb", "ncbi:as-published")),
-    Plan("tuned", TUNED, "tuned-bc5cdr-d", ("bc5cdr-d:clean-kb", "bc5cdr-d:as-published")),
-    Plan("default-tiers", "embedded default", "default", ABSTRACTS, tiers=True),
-    Plan("aligned-tiers", f"{ALIGNED}, behind the dictionary", "aligned", ABSTRACTS, tiers=True),
-    Plan("rescnn", "embedded default, its ResCNN alone", "default", CLEAN + PUBLISHED + CHEMICALS),
-    Plan("aligned", ALIGNED, "aligned", CLEAN + PUBLISHED, (RAW, "raw")),
-    Plan("aligned", ALIGNED, "aligned", CHEMICALS, (RAW, "raw")),
+    Plan("aligned", labels.BERTS["aligned"], "aligned", CLEAN + PUBLISHED, (RAW, "raw")),
+    Plan("tuned", labels.TUNED, "tuned-ncbi", ("ncbi:clean-kb", "ncbi:as-published")),
+    Plan("tuned", labels.TUNED, "tuned-bc5cdr-d", ("bc5cdr-d:clean-kb", "bc5cdr-d:as-published")),
+    Plan("default-tiers", labels.DEFAULT, "default", ABSTRACTS, tiers=True, alone=DEFAULT),
+    Plan("mini-tiers", labels.MINI_TIERS, "mini", ABSTRACTS, tiers=True, alone=MINI),
+    Plan("rescnn", DEFAULT, "default", CLEAN + PUBLISHED + CHEMICALS),
+    Plan("mini", MINI, "mini", CLEAN + PUBLISHED, (RAW, "raw")),
+    Plan("mini", MINI, "mini", CHEMICALS, (RAW, "raw")),
 )
 
 
@@ -75,6 +78,7 @@ def command(plan: Plan, models: Path) -> list[str]:
     """The command line of ``embedding.py``."""
     given = [str(place(models, plan.folder)), "--name", plan.name, "--title", plan.title, "--rows", *plan.rows]
     given += ["--tiers"] if plan.tiers else []
+    given += ["--alone", plan.alone] if plan.alone else []
     if plan.against and (ROOT / place(models, plan.against[1])).is_dir():
         given += ["--against", f"{plan.against[0]}={place(models, plan.against[1])}"]
     return ["experiments/embedding.py", *given]

@@ -72,6 +72,14 @@ def test_a_row_says_what_it_takes_to_measure_again(run, capsys):
     assert again == result
 
 
+def test_tiers_are_compared_with_the_encoder_alone(run):
+    result = run("ncbi:clean-kb", "--tiers", "--alone", "no tiers")
+    assert [system["name"] for system in result["metrics"]["systems"]] == ["Tiny one", "no tiers"]
+    (pair,) = result["metrics"]["comparisons"]
+    assert (pair["a"], pair["b"], pair["only_a"], pair["only_b"]) == ("Tiny one", "no tiers", 0, 0)
+    assert result["encoder"]["tiers"] is True
+
+
 def test_of_folds_the_means(run):
     result = run("askapatient:as-published")
     assert result["metrics"]["folds"] == 2
@@ -106,7 +114,7 @@ def test_every_row_that_is_planned_is_a_task(script, tmp_path):
     rows, tasks = script("embedding_rows"), script("eval_tasks")
     there = {f"{task.corpus}:{task.protocol}" for task in tasks.TASKS}
     assert {row for plan in rows.PLANS for row in plan.rows} <= there
-    plan = next(plan for plan in rows.PLANS if plan.name == "aligned")
+    plan = next(plan for plan in rows.PLANS if plan.name == "mini")
     assert "--against" not in rows.command(plan, tmp_path)
     (tmp_path / "raw").mkdir()
     command = rows.command(plan, tmp_path)
