@@ -52,6 +52,15 @@ def test_teacher_forcing_is_that_of_transformers(name, request):
     )
 
 
+@pytest.mark.parametrize("name", ["folder", "t5"])
+def test_several_answers_to_a_source_share_its_reading(name, request):
+    generator, given = load(request.getfixturevalue(name)), inputs(3, 1)
+    answers = torch.stack([given.prefixes, given.prefixes.flip(0)], 1)
+    found = ours(generator, given._replace(prefixes=answers.flatten(0, 1)))
+    apart = [ours(generator, given._replace(prefixes=answers[:, i])) for i in range(2)]
+    torch.testing.assert_close(found, torch.stack(apart, 1).flatten(0, 1), rtol=1e-5, atol=1e-5)
+
+
 def test_special_tokens_are_those_of_the_configuration(folder, t5):
     bart, other = load(folder), load(t5)
     assert (bart.pad_id, bart.bos_id, bart.eos_id, bart.start) == (1, 0, 2, (2, 0))

@@ -118,6 +118,15 @@ def test_logits_can_be_asked_for_where_they_are_needed(base):
     torch.testing.assert_close(logits(generator, where=where), torch.stack([every[0, 4], every[2, 1]]))
 
 
+def test_several_answers_to_a_source_share_its_reading(base):
+    generator, given = begin(base, layers=(0, 1)), inputs(3, 0)
+    answers = torch.stack([given.prefixes, given.prefixes.flip(0)], 1)
+    with torch.no_grad():
+        found = generator.forward(given.ids, given.mask, answers.flatten(0, 1))
+        apart = [generator.forward(given.ids, given.mask, answers[:, i]) for i in range(2)]
+    torch.testing.assert_close(found, torch.stack(apart, 1).flatten(0, 1), rtol=1e-5, atol=1e-5)
+
+
 def test_a_few_steps_lower_the_loss_and_reach_every_parameter(base):
     generator = begin(base, layers=(0, 1))
     given = inputs(4, 0)

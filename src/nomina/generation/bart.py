@@ -25,10 +25,13 @@ class _Forced(nn.Module):
         self.model = model
 
     def forward(self, ids: Tensor, mask: Tensor, targets: Tensor, where: Tensor | None = None) -> Tensor:
-        logits: Tensor = self.model(
-            input_ids=ids, attention_mask=mask.long(), decoder_input_ids=targets, use_cache=False
-        ).logits
+        logits = self.decode(*self.read(ids, mask, len(targets)), targets)
         return logits if where is None else logits[where]
+
+    def read(self, ids: Tensor, mask: Tensor, rows: int) -> Memory:
+        """What the encoder makes of sources, for so many rows of the decoder."""
+        hidden = self.model.get_encoder()(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+        return Memory(hidden, mask).widened(rows)
 
     def decode(self, hidden: Tensor, mask: Tensor, written: Tensor) -> Tensor:
         """Logits (n, t, V) of what the encoder made of sources."""
@@ -42,8 +45,12 @@ class _ForcedBart(_Forced):
     """The same for BART: a ``Layout``, and an output layer of only what is asked for."""
 
     def forward(self, ids: Tensor, mask: Tensor, targets: Tensor, where: Tensor | None = None) -> Tensor:
+        memory = self.read(ids, mask, len(targets))
         hidden = self.model.model(
-            input_ids=ids, attention_mask=mask.long(), decoder_input_ids=targets, use_cache=False
+            encoder_outputs=(memory.hidden,),
+            attention_mask=memory.mask.long(),
+            decoder_input_ids=targets,
+            use_cache=False,
         ).last_hidden_state
         return nn.functional.linear(hidden if where is None else hidden[where], self.table, self.bias)
 
@@ -98,8 +105,7 @@ class BartGenerator(Generator):
 
     def encode(self, ids: Tensor, mask: Tensor) -> Memory:
         """See ``Generator.encode``."""
-        encoder = self._model.get_encoder()
-        return Memory(encoder(input_ids=ids, attention_mask=mask.long()).last_hidden_state, mask)
+        return self._forced.read(ids, mask, len(ids))
 
     def decoding(self, memory: Memory, prefixes: Tensor, prefix_mask: Tensor, beams: int, most: int) -> Decoding:
         """See ``Generator.decoding``."""

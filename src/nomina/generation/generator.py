@@ -26,6 +26,11 @@ class Memory(NamedTuple):
     hidden: Tensor
     mask: Tensor
 
+    def widened(self, rows: int) -> Memory:
+        """For a multiple of n rows: those of one source side by side."""
+        each = rows // max(len(self.mask), 1)
+        return self if each == 1 else Memory(*(part.repeat_interleave(each, 0) for part in self))
+
 
 class Decoding(ABC):
     """Beams of n mentions that grow token by token; every shape is known before the first step.
@@ -152,11 +157,12 @@ class Generator(ABC):
         Args:
             ids: Sources (n, s) int64, padded on the right.
             mask: (n, s) bool, True where there is a token.
-            targets: The decoder's input (n, t) int64, start and prompt included, padded on the right.
-            where: (n, t) bool: only the logits behind these tokens, which spares the rest of the output layer.
+            targets: The decoder's input (n * c, t) int64, start and prompt included, padded on the right: c of them for
+                each source side by side, for which it is read once.
+            where: (n * c, t) bool: only the logits behind these tokens, which spares the rest of the output layer.
 
         Returns:
-            (n, t, V): logits of the token behind each token of ``targets``; (number of True, V) with ``where``.
+            (n * c, t, V): logits of the token behind each token of ``targets``; (number of True, V) with ``where``.
         """
         logits: Tensor = self.module(ids, mask, targets, where)
         return logits

@@ -41,10 +41,11 @@ class _Shallow(nn.Module):
         return table
 
     def forward(self, ids: Tensor, mask: Tensor, targets: Tensor, where: Tensor | None = None) -> Tensor:
+        memory = Memory(self.encode(ids, mask), mask).widened(len(targets))
         hidden = self.decoder(
             input_ids=targets,
-            encoder_hidden_states=self.encode(ids, mask),
-            encoder_attention_mask=mask.long(),
+            encoder_hidden_states=memory.hidden,
+            encoder_attention_mask=memory.mask.long(),
             use_cache=False,
         ).last_hidden_state
         return nn.functional.linear(hidden if where is None else hidden[where], self.table, self.bias)
