@@ -13,9 +13,11 @@ HEAD = """## Inference time (ResCNN paper, table 4)
 
 Seconds to tokenise and encode the dictionary and the mentions of NCBI disease's test set and to find the nearest names.
 Padded: every text to 25 tokens, as the paper does most likely; bucketed: names of like length share a batch; bf16:
-bucketed in bfloat16. BERT-base on a CPU encodes a sample, its time is scaled up. Weights of the paper's sizes, random.
-GPU host: {gpu}, `benchmarks/encoders_gpu.py` at {gpu_commit}. Two cores: {cpu}, `benchmarks/encoders.py` at
-{cpu_commit}, with other work of low priority on the machine, which slows both sides of a ratio.
+bucketed in bfloat16, here slower than float32: batches of 64 short names leave an H200 waiting for launches, and casts
+add some (not profiled). BERT-base on a CPU encodes a sample, its time is scaled up. Weights of the paper's sizes,
+random. The paper has five corpora, here NCBI alone was timed. GPU host: {gpu}, `benchmarks/encoders_gpu.py` at
+{gpu_commit}. Two cores: {cpu}, `benchmarks/encoders.py` at {cpu_commit}, with other work of low priority on the
+machine, which slows both sides of a ratio.
 """
 SETTINGS = ("padded", "bucketed", "bf16")
 

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import labels
+
 CORPORA = {
-    "ncbi": "NCBI", "bc5cdr-d": "BC5CDR-d", "bc5cdr-c": "BC5CDR-c, MeSH dictionary", "bc5cdr": "BC5CDR joint",
+    "ncbi": "NCBI", "bc5cdr-d": "BC5CDR-d", **labels.CHEMICALS, "bc5cdr": "BC5CDR joint",
     "askapatient": "AskAPatient", "cometa": "COMETA",
 }  # fmt: skip
 

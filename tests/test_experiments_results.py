@@ -27,7 +27,7 @@ RESULT = {
     "metrics": {"corpus": {"mentions": 1960}, "dropped": {"overlapping": 3}, "systems": [SYSTEM]},
     "command": "python x.py",
     "seed": 0,
-    "commit": "0123456789abcdef",
+    "commit": "0123456789abcdef+",
     "versions": {"python": "3.11.7"},
     "hardware": "a machine, 2 cores",
 }
@@ -64,12 +64,12 @@ def test_a_page_of_two_results(made, tmp_path):
         "| dropped | 3 overlapping |  |  |",
     ]
     assert "| seen | new mention | 1,234 |  |" in lines
-    assert "| baselines_ncbi_clean-kb | `python x.py` | 0 | 0123456789 | 3.11.7 | a machine, 2 cores |" in lines
+    assert "| baselines_ncbi_clean-kb | `python x.py` | 0 | 0123456789+ | 3.11.7 | a machine, 2 cores |" in lines
 
 
 ENCODER = {
     **RESULT,
-    "name": "embedding_mini_ncbi_clean-kb",
+    "name": "embedding_tiny_ncbi_clean-kb",
     "encoder": {"fingerprint": "0" * 64},
     "metrics": {
         "corpus": {"mentions": 1960},
@@ -84,6 +84,7 @@ ENCODER = {
     },
 }
 EXPORT = {
+    "name": "export",
     "command": "python y.py",
     "names": 71924,
     "mentions": 787,
@@ -131,6 +132,8 @@ PRINTED = """
 system = "Theirs"
 ncbi = [90.7, 67.0, 77.7, 82.7, 81.0, 78.8]
 bc5cdr-d = [92.9, 77.0, 87.2, 91.4, 84.5, 87.5]
+change = [-21.94, -10.62, -5.0, -6.61, -6.35]
+sets = 3
 """
 
 
@@ -142,8 +145,11 @@ def test_probes_with_their_changes(made, tmp_path):
     ours = "| **ours, dev** | 71,924 | 80.0 | 60.0 (-25.0) | 76.0 (-5.0) | 80.4 (+0.5) | 79.9 (-0.1) | 80.0 (+0.0) |"
     assert theirs in lines
     assert ours in lines
-    assert sum(line.startswith("| Theirs |") for line in lines) == 2
-    assert "| probing | `python x.py` | 0 | 0123456789 | 3.11.7 | a machine, 2 cores |" in lines
+    assert sum(line.startswith("| Theirs |") for line in lines) == 3
+    assert "| **ours, dev** |" not in "\n".join(line for line in lines if "(" not in line)  # no mean over one corpus
+    assert "| Theirs | -21.6 | -10.2 | -5.2 | -9.9 | -9.5 |" in lines
+    assert "| Theirs, as printed, 3 sets | -21.9 | -10.6 | -5.0 | -6.6 | -6.3 |" in lines
+    assert "| probing | `python x.py` | 0 | 0123456789+ | 3.11.7 | a machine, 2 cores |" in lines
 
 
 def test_what_nobody_measured_stays_empty(made, tmp_path):
@@ -160,34 +166,56 @@ def test_the_page_is_that_of_the_results(made):
 def test_the_table_of_losses_has_a_row_for_each_score_and_set(made, tmp_path):
     (tmp_path / "published.toml").write_text("", encoding="utf-8")
     first = {"run": {"task": "ncbi-published", "base": "mini", "loss": "biosyn", "learns": "dev"}}
+    first |= {"best": {"dense": {"@1": 90, "epoch": 0}, "learnt": {"epoch": 2}}}
     first |= {"before": {"@1": 91, "@5": 95}, "test": {"dense": {"@1": 92, "@5": 96}, "learnt": {"@1": 92.5, "@5": 97}}}
     second = {"run": {"task": "bc5cdr-d-published", "base": "mini", "loss": "biosyn", "learns": "dev"}}
-    second |= {"before": {"@1": 93, "@5": 96}, "test": {"dense": {"@1": 94, "@5": 97}}}
-    second |= {"traindev": {"epochs": 3, "dense": {"@1": 94.5, "@5": 97.5}}}
+    second |= {
+        "best": {"dense": {"@1": 90, "epoch": 1}},
+        "before": {"@1": 93, "@5": 96},
+        "test": {"dense": {"@1": 94, "@5": 97}},
+    }
+    second |= {"traindev": {"epochs": 0, "dense": {"@1": 94.5, "@5": 97.5}}}
     result = {
+        "name": "fine_tune_published",
+        "command": "r",
         "metrics": {"runs": [first, second, {"run": {"base": "raw"}}]},
         "trained": {"commit": "abc", "device": "GPU", "command": "x"},
     }
     (tmp_path / "fine_tune_published.json").write_text(json.dumps(result), encoding="utf-8")
     lines = made.page(tmp_path, tmp_path / "published.toml", tmp_path).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("| encoder | loss | score"))
-    name, loss, sets = "MiniLM, self-aligned", "share, learnt weight (BioSyn)", "encoder alone"
+    name, loss, sets = made.labels.ENCODERS["mini"], "share, learnt weight (BioSyn)", "encoder alone"
     assert lines[start + 2 : start + 7] == [
         f"| {name} | none | {sets} |  | 91.0 / 95.0 | 93.0 / 96.0 |  |  |  |",
-        f"| {name} | {loss} | {sets} | train | 92.0 / 96.0 | 94.0 / 97.0 |  |  |  |",
+        f"| {name} | {loss} | {sets} | train | 92.0 / 96.0 = | 94.0 / 97.0 |  |  |  |",
         f"| {name} | {loss} | and the learnt share of it | train | 92.5 / 97.0 |  |  |  |  |",
-        f"| {name} | {loss} | {sets} | train+dev |  | 94.5 / 97.5 |  |  |  |",
+        f"| {name} | {loss} | {sets} | train+dev |  | 94.5 / 97.5 = |  |  |  |",
         "",
     ]
 
 
 def test_means_of_fine_tuning_leave_out_single_seeds(made, tmp_path):
-    figure = {"@1": 90.04, "@5": 95.06, "deviation": 0.512}
-    test = {"ncbi:bert": {"runs": 3, "dense": figure}, "askapatient:bert": {"runs": 1, "dense": figure}}
-    (tmp_path / "fine_tune_seeds.json").write_text(json.dumps({"metrics": {"test": test}}), encoding="utf-8")
+    def run(task, first, epoch):
+        how = {"task": task, "base": "raw", "loss": "marginal"}
+        return {"run": how, "best": {"dense": {"epoch": epoch}}, "test": {"dense": {"@1": first, "@5": first + 5}}}
+
+    seeds = [run("ncbi", first, epoch) for first, epoch in ((90.02, 1), (90.04, 0), (90.12, 0))]
+    runs = [*seeds, run("aap-0", 80.0, 3), run("bc5cdr-d-published", 80.0, 3)]
+    (tmp_path / "fine_tune_seeds.json").write_text(json.dumps({"metrics": {"runs": runs}}), encoding="utf-8")
     lines = list(made.tuned(tmp_path))
     assert lines[1:4] == [
-        "| encoder | form | NCBI | BC5CDR-d | AskAPatient |",
+        "| encoder | form | NCBI | BC5CDR-d | AskAPatient, 1,042 labels |",
         "|---|---|---|---|---|",
-        "| MiniLM | encoder alone | 90.0 / 95.1 ± 0.5 |  |  |",
+        "| MiniLM | encoder alone | 90.1 / 95.1 ± 0.1 =2/3 |  |  |",
+    ]
+
+
+def test_commands_have_no_scratch_folders_and_say_what_trained(made, tmp_path):
+    trained = {"commands": ["python a.py", "python b.py"], "commit": "abcdef0123456-dirty", "device": "a card"}
+    result = {**RESULT, "name": "tuned", "seed": None, "command": "python x.py .work/models/raw a=.work/b/c"}
+    (tmp_path / "tuned.json").write_text(json.dumps(result | {"trained": trained}), encoding="utf-8")
+    lines = list(made.provenance.runs(tmp_path, tmp_path))
+    assert lines[-3:-1] == [
+        "| tuned | `python x.py MODELS/raw a=MODELS/c` |  | 0123456789+ | 3.11.7 | a machine, 2 cores |",
+        "| tuned: trained | `python a.py`; `python b.py` |  | abcdef0123-dirty |  | a card |",
     ]

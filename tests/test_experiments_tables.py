@@ -17,8 +17,9 @@ def script(monkeypatch):
 
 def run(task, base, loss, first, before=None, **more):
     """A run whose encoder alone has so much at 1, and 5 more at 5."""
-    test = {"dense": {"@1": first, "@5": first + 5}}
-    made = {"name": f"{task}-{base}-{loss}-lr1-seed0", "run": {"task": task, "base": base, "loss": loss}, "test": test}
+    test, best = {"dense": {"@1": first, "@5": first + 5}}, {"dense": {"@1": first + 1, "epoch": 2}}
+    made = {"name": f"{task}-{base}-{loss}-lr1-seed0", "run": {"task": task, "base": base, "loss": loss}}
+    made |= {"test": test, "best": best}
     return made | ({"before": {"@1": before, "@5": before + 5}} if before else {}) | more
 
 
@@ -30,7 +31,12 @@ def plan(folder, name, runs, **more):
 
 def embedding(folder, name, value, compared=()):
     system = {"name": name, "primary": {"metric": "acc@1 any", "value": value, "interval": [0.5, 0.9]}}
-    result = {"encoder": {}, "metrics": {"systems": [system | {"metrics": {"any": {"5": 0.85}}}]}}
+    result = {
+        "encoder": {},
+        "corpus": "ncbi",
+        "protocol": "clean-kb",
+        "metrics": {"systems": [system | {"metrics": {"any": {"5": 0.85}}}]},
+    }
     result["metrics"]["comparisons"] = list(compared)
     (folder / f"embedding_{name}_ncbi_clean-kb.json").write_text(json.dumps(result), encoding="utf-8")
 
@@ -47,40 +53,69 @@ def test_means_over_seeds_and_no_mean_over_some_folds(script, tmp_path):
     plan(tmp_path, "seeds", [*folds, *whole, *seeds, run("ncbi", "raw", "ms", 10.0)])
     lines = list(tables.sections(tmp_path, {}))
     assert cells(lines, "**MiniLM**") == [
-        ["not fine-tuned", "", "", "", "", "", "70.0 / 75.0 *", "", " |"],
-        ["share of the nearest", "train", "", "", "", "", "91.0 / 96.0 ± 1.0 (3)", "", " |"],
+        ["not fine-tuned", "", *[""] * 6, "70.0 / 75.0 *", "", " |"],
+        ["share of the nearest", "train", *[""] * 6, "91.0 / 96.0 ± 1.0 (3)", "", " |"],
     ]
     found = cells(lines, "**ResCNN, attention pooling, distilled (embedded default)**")
-    assert [row[5] for row in found] == ["84.5 / 89.5 ± 3.0 (10)"] * 2  # in both tables
+    assert [row[7] for row in found] == ["84.5 / 89.5 ± 3.0 (10)"] * 2  # in both tables
 
 
 def test_the_first_rescnn_is_told_apart_and_both_sets_are_a_row(script, tmp_path):
     tables = script("paper_tables")
-    both = {"traindev": {"dense": {"@1": 93.0, "@5": 94.0}}}
+    both = {"traindev": {"epochs": 0, "dense": {"@1": 93.0, "@5": 94.0}}}
     plan(tmp_path, "final", [run("ncbi", "attention", "marginal", 90.0)])
     plan(tmp_path, "published", [run("ncbi-published", "attention", "biosyn", 92.0, 91.0, **both)])
     lines = list(tables.sections(tmp_path, {}))
     first = cells(lines, "**ResCNN, attention pooling, distilled from averaged weights**")
-    assert [row[6] for row in first] == ["90.0 / 95.0 (1)"] * 2
+    assert [row[8] for row in first] == ["90.0 / 95.0 (1)"] * 2
     later = cells(lines, "**ResCNN, attention pooling, distilled (embedded default)**")
-    assert [row[1:3] for row in later[-3:]] == [
+    assert [row[1:3] for row in later[-4:-1]] == [  # the last is that of the development sets
         ["", "91.0 / 96.0 *"],
         ["train", "92.0 / 97.0 (1)"],
-        ["train+dev", "93.0 / 94.0 (1)"],
+        ["train+dev", "93.0 / 94.0 (1) ="],
     ]
+    title = "**ResCNN, attention pooling, distilled (embedded default)**"
+    dev = lines[lines.index(tables.DEVELOPMENT) :]
+    assert cells(dev, title) == [[tables.LOSSES["biosyn"], "93.0 (1)", "", "", " |"]]
 
 
 def test_what_self_alignment_adds(script, tmp_path):
     tables = script("paper_tables")
-    plan(tmp_path, "seeds", [run("ncbi", "mpnet", "biosyn", 80.0), run("ncbi", "mpnet-aligned", "biosyn", 79.0)])
+    start = {"best": {"dense": {"@1": 70.0, "epoch": 0}}}
+    runs = [run("ncbi", "mpnet", "biosyn", 80.0), run("ncbi", "mpnet-aligned", "biosyn", 79.0, **start)]
+    plan(tmp_path, "seeds", runs)
     embedding(tmp_path, "raw", 0.8)
     pair = {"b": "raw", "difference": -0.0123, "p_mcnemar": 0.0271}
     embedding(tmp_path, "aligned", 0.7877, [{**pair, "b": "other", "difference": 1.0}, pair])
     lines = list(tables.sections(tmp_path, {}))
-    name = "MiniLM, self-aligned and distilled (sapbert-mini)"
-    assert cells(lines, name)[0][5] == "-1.2 (p 0.027)"
-    assert cells(lines, "MPNet, self-aligned")[0][:6] == [tables.LOSSES["biosyn"], "", "", "", "", "-1.0 (1, 1)"]
-    assert cells(lines, f"**{name}**")[0][6] == "78.8 / 85.0 [50.0-90.0]"
+    name = "MiniLM, self-aligned (plain)"
+    assert cells(lines, name)[0][0] == "MiniLM"
+    assert cells(lines, name)[0][8] == "-1.2 (p 0.027)"
+    mpnet = cells(lines, "MPNet, self-aligned (plain)")[0]
+    assert mpnet[:9] == ["MPNet", tables.LOSSES["biosyn"], *[""] * 6, "-1.0 (1, 1) ="]
+    assert cells(lines, f"**{name}**")[0][8] == "78.8 / 85.0 [50.0-90.0]"
+
+
+def test_bases_before_and_after(script, tmp_path):
+    tables = script("paper_tables")
+    plan(tmp_path, "mpnet", [run("ncbi-published", base, "biosyn", 80.0, start)
+                             for base, start in (("mpnet", 90.2), ("mpnet-aligned", 91.5))])  # fmt: skip
+    pairs = {corpus: [[67.6, 77.0], [91.6, 95.2]] for corpus in ("ncbi", "bc5cdr-d", "bc5cdr-c-ctd", "askapatient")}
+    lines = list(tables.bases(tmp_path, tables.tuned(tmp_path), {"bases": [{"base": "BERT", **pairs}]}))
+    assert cells(lines, "SapBERT paper: BERT")[0][:2] == ["67.6 → 91.6 (+24.0)"] * 2
+    assert cells(lines, "**MPNet, self-aligned (plain)**") == [["90.2 → 91.5 (+1.3)", "", "", " |"]]
+
+
+def test_targets_are_met_by_the_best_row(script, tmp_path):
+    targets = script("targets")
+    for name, value in (("raw", 0.8), ("aligned", 0.841)):
+        embedding(tmp_path, name, value)
+    plan(tmp_path, "final", [run("ncbi", "aligned", "marginal", first) for first in (88.0, 89.5)])
+    plan(tmp_path, "seeds", [run("ncbi", "raw", "marginal", 95.0), run("aap-1", "raw", "marginal", 95.0)])
+    rows = {(row[0], row[1]): row[2:] for row in targets.rows(tmp_path)}
+    assert rows["clean-kb, no training on the corpus", "NCBI"] == ["84.0", "84.1", "aligned", "met"]
+    assert rows["clean-kb, trained", "NCBI"][1::2] == ["88.8", "missed"]
+    assert rows["as-published, trained", "AskAPatient"] == ["91.5", "", "", "not measured"]
 
 
 def test_missing_runs_are_named_once(script, tmp_path):
@@ -89,9 +124,9 @@ def test_missing_runs_are_named_once(script, tmp_path):
         "runs": ["aap-1-raw-marginal-lr7-seed1", "aap-2-raw-marginal-lr7-seed1", "ncbi-max-ms-lr1"],
     }
     plan(tmp_path, "seeds", [run("ncbi", "raw", "marginal", 90.0)], missing=gone)
-    lines = list(script("paper_tables").sections(tmp_path, {}))
+    lines = list(script("provenance").trainings(tmp_path))
     row = next(line for line in lines if line.startswith("| seeds |"))
-    assert row == "| seeds | 1 | 0 | 3, no time: 2 of askapatient-raw-marginal, ncbi-max-ms | `x` | abc | a card |"
+    assert row == "| seeds | 1 | 0 | 3, no time: 2 of askapatient-raw-marginal, ncbi-max-ms |"
 
 
 def test_a_try_is_read_from_where_it_stands(script):
@@ -105,6 +140,9 @@ def test_a_try_is_read_from_where_it_stands(script):
     assert ablation.figure(tuned, "raw-ms start ngram", "ncbi") == "80.5 (2)"
     assert ablation.figure(tuned, "raw-ms best dense", "ncbi") == "90.5 (2)"
     assert ablation.figure(tuned, "raw-ms best dense", "bc5cdr-d") == ""
+    assert ablation.figure({"metrics": {"ncbi": {"0.02": 85.01}}}, "0.02", "ncbi") == "85.0"
+    runs[0]["best"]["dense"]["epoch"] = 0
+    assert ablation.figure(tuned, "raw-ms best dense", "ncbi") == "90.5 (2) =1/2"
 
 
 def test_every_try_is_there(script):
