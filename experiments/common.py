@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from nomina._version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
+SCRATCH = re.compile(r"(?<![\w/])\.work/\w+/")
+"""A folder of models that is on no other machine."""
 NONE_DRAWN = "none drawn"
 """The seed of a script that draws nothing at random."""
 
@@ -65,10 +68,10 @@ def record(name: str, metrics: dict[str, Any], *, seed: int | str = NONE_DRAWN, 
 
 
 def command() -> str:
-    """The command line as a shell takes it, the script named from the root of the project."""
+    """The command line as a shell takes it; the script from the root of the project, scratch folders as MODELS."""
     script = Path(sys.argv[0]).resolve()
     shown = script.relative_to(ROOT).as_posix() if script.is_relative_to(ROOT) else script.name
-    return shlex.join(["python", shown, *sys.argv[1:]])
+    return SCRATCH.sub("MODELS/", shlex.join(["python", shown, *sys.argv[1:]]))
 
 
 def commit() -> str | None:

@@ -5,7 +5,8 @@
 ``DATA`` is what ``open_names.py`` and ``tune_data.py`` write. Each run of a plan ends with its best epoch on the
 development set. ``--repeat N``: then the best run of each corpus and kind of encoder once more with N other seeds;
 only these then see the test set, and only with ``--test``. The plan ``final`` holds what ``grid`` chose, with its
-seeds. Comes out: ``OUT/tune.json`` (all runs) and ``OUT/tune.tar.00N``.
+seeds. Comes out: ``OUT/tune.json`` (all runs) and ``OUT/tune.tar.00N``. A plan that was cut off goes on with ``--done
+FILE``, ``runs.jsonl`` or ``tune.json`` of before: what stands there is in ``OUT/tune.json`` too, not trained again.
 """
 
 from __future__ import annotations
@@ -37,12 +38,15 @@ def main() -> None:
     arguments.work.mkdir(parents=True, exist_ok=True)
     runs = [run for run in PLANS[arguments.plan] if not arguments.only or run.task in arguments.only]
     arguments.may_test = arguments.test and not arguments.repeat
-    records = work(arguments, runs, arguments.minutes * 60)
+    earlier = {name: record for path in arguments.done for name, record in done(path).items()}
+    before = [earlier[run.name] for run in runs if run.name in earlier]
+    records = work(arguments, [run for run in runs if run.name not in earlier], arguments.minutes * 60)
     if arguments.repeat:
         arguments.may_test = arguments.test
-        records += work(arguments, list(repeated(records, arguments.repeat)), arguments.deadline)
+        others = [run for run in repeated([*before, *records], arguments.repeat) if run.name not in earlier]
+        records += work(arguments, others, arguments.deadline)
     chosen = keep(arguments, records) if arguments.keep else []
-    pack(arguments, "tune", arguments.work, chosen, {record["name"]: record for record in records})
+    pack(arguments, "tune", arguments.work, chosen, {record["name"]: record for record in [*before, *records]})
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -60,10 +64,20 @@ def command_line() -> argparse.ArgumentParser:
     options.add_argument("--repeat", type=int, default=0, help="further seeds of the best runs")
     options.add_argument("--deadline", type=float, default=540, help="seconds after which repeats are cut off")
     options.add_argument("--test", action="store_true")
+    options.add_argument("--done", type=Path, nargs="*", default=[], help="files of runs that are through")
     options.add_argument("--keep", nargs="*", help="CORPUS:KIND of models to pack, like ncbi:bert")
     options.add_argument("--limit", type=int, help="only so many names, few mentions, two epochs (to try things out)")
     options.set_defaults(may_test=False)
     return options
+
+
+def done(path: Path) -> dict[str, dict[str, Any]]:
+    """The runs of an earlier ``runs.jsonl``, whose last line may have been cut off, or ``tune.json``, by name."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        return dict(json.loads(text)["figures"])
+    records = [json.loads(line) for line in text.split("\n")[:-1]]
+    return {record["name"]: record for record in records}
 
 
 def work(arguments: argparse.Namespace, runs: Sequence[Run], until: float) -> list[dict[str, Any]]:

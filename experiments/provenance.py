@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from common import SCRATCH
 from tables import read, table
 
 PLANS = ("grid", "final", "published", "seeds", "mpnet", "probe")
@@ -23,7 +24,6 @@ commit: the code had changes that were not committed. Seed: of resampling or dra
 row under it says what trained them; the row itself is then where they were scored or written down. Capitals in
 commands stand for folders; titles and names of results in them are those of today, as some were renamed.
 """
-SCRATCH = re.compile(r"(?<![\w/])\.work/\w+/")
 LENGTH = 10
 """Of a commit, as it is shown."""
 

@@ -2,7 +2,7 @@
 
     python experiments/ship.py default --variant OUT/attention --base MINILM
     python experiments/ship.py sapbert-mini --variant OUT/bert-light
-    python experiments/ship.py record OUT/distil.json OTHER/distil.json --trained-at COMMIT
+    python experiments/ship.py record OUT/distil.json OTHER/distil.json --trained-at COMMIT --trained-by COMMAND ...
     python experiments/ship.py aligned MODEL/log.json --name align_mpnet --trained-at COMMIT --trained-by COMMAND
 
 ``default`` writes the embedded encoder (``src/nomina/data/encoder``; ``calibrate.py`` and ``span_model.py`` come next),
@@ -43,6 +43,7 @@ def main() -> None:
     stage = stages.add_parser("record")
     stage.add_argument("distilled", type=Path, nargs="+")
     stage.add_argument("--trained-at", required=True, help="the commit that distil.py ran at")
+    stage.add_argument("--trained-by", required=True, nargs="+", help="the commands that ran there")
     stage = stages.add_parser("aligned")
     stage.add_argument("log", type=Path)
     stage.add_argument("--name", required=True, help="of the result")
@@ -50,7 +51,7 @@ def main() -> None:
     stage.add_argument("--trained-by", required=True, help="the command that ran there")
     arguments = options.parse_args()
     if arguments.stage == "record":
-        write_record(arguments.distilled, arguments.trained_at)
+        write_record(arguments)
         return
     if arguments.stage == "aligned":
         write_aligned(arguments)
@@ -74,15 +75,17 @@ def embedded(variant: Path, base: Path) -> TrainableEncoder:
     return encoder
 
 
-def write_record(paths: list[Path], trained_at: str) -> None:
+def write_record(arguments: argparse.Namespace) -> None:
     """Development figures of the teacher and of every variant, without the logs of single steps."""
     runs = {}
-    for path in paths:
+    for path in arguments.distilled:
         for name, run in json.loads(path.read_text(encoding="utf-8")).items():
             log = [entry for entry in run.pop("log", []) if "dev" in entry]
             runs[name] = {**run, "log": log} if log else run
     teacher = runs.pop("teacher")
-    path = record("distil", {"teacher": teacher, "variants": runs}, seed=0, trained_at=trained_at)
+    versions = next(run["versions"] for run in runs.values())
+    trained = {**versions, "commit": arguments.trained_at, "command": arguments.trained_by}
+    path = record("distil", {"teacher": teacher, "variants": runs}, seed=0, trained=trained)
     print(f"written: {path.name}; best: {max(runs, key=lambda name: runs[name]['best']['dev'])}")
 
 

@@ -30,12 +30,12 @@ def main() -> None:
     arguments = options.parse_args()
     found = json.loads(arguments.tune.read_text(encoding="utf-8"))
     runs = [trimmed(run) for run in found["figures"].values()]
-    published = any(run["run"]["task"].endswith(PUBLISHED) for run in runs)
+    protocols = {"as-published" if run["run"]["task"].endswith(PUBLISHED) else "clean-kb" for run in runs}
     record(
         f"fine_tune_{arguments.plan}",
         {"test": summary(runs), "runs": runs},
         seed="of each run",
-        protocol="as-published" if published else "clean-kb",
+        protocol=" and ".join(sorted(protocols)),
         missing=missing(arguments.plan, runs, arguments.missing),
         trained={**found["versions"], "commit": arguments.trained_at, "command": arguments.trained_by},
     )

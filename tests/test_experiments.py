@@ -21,14 +21,15 @@ def experiment(monkeypatch):
 def test_a_record_says_what_it_takes_to_measure_again(experiment, monkeypatch, tmp_path):
     common = experiment("common")
     monkeypatch.setattr(common, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr("sys.argv", [str(ROOT / "experiments" / "made_up.py"), "--shared", "x"])
+    line = [str(ROOT / "experiments" / "made_up.py"), "--shared", "x", "a=.work/models/raw", "y.work/z"]
+    monkeypatch.setattr("sys.argv", line)
     path = common.record("made-up", {"f1": 0.5}, seed=7, corpus="α")
     facts = json.loads(path.read_text(encoding="utf-8"))
     assert path == tmp_path / "results" / "made-up.json"
     assert [entry.name for entry in path.parent.iterdir()] == ["made-up.json"]
     assert facts["metrics"] == {"f1": 0.5}
     assert (facts["seed"], facts["corpus"]) == (7, "α")
-    assert facts["command"] == "python experiments/made_up.py --shared x"
+    assert facts["command"] == "python experiments/made_up.py --shared x a=MODELS/raw y.work/z"
     assert facts["versions"]["nomina"] == _version.__version__
     assert facts["hardware"].endswith("cores")
 
