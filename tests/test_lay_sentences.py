@@ -1,6 +1,7 @@
 """Made-up sentences in lay and clinical words: how many findings are found, and none where there is nothing to find.
 
-They were written before the words of measuring were left unsaid and chose nothing; 10 of the 30 were found then.
+They were written before words of measuring were left unsaid, when 10 of the 30 were found. What they came out as was
+read while that rule was made, so that they guard it and are no blind measure of it.
 """
 
 from __future__ import annotations
