@@ -19,11 +19,11 @@ BERT-base, fine-tuned, as-published. Ours: MiniLM's size, clean-kb, each corpus 
 there are such; "names": how large the dictionary was, as a part of it saves time and is easier. BC5CDR-c, which the
 papers have too, was not probed: its dictionary has ten times the names.
 
-Shuffling costs ours about as little as the paper's SapBERT. Windows cost ours more than shuffling, the opposite of the
-paper, where a window of 3 costs SapBERT about 1%: MiniLM has 6 layers for the 12 of BERT-base, so that with a window a
-token sees half as far, and its pooling is the mean over all tokens, which all stand under the window, while the paper's
-[CLS] attends to every token in the last layer; names are short, so that shuffling changes little. That is our reading,
-not a measurement of ours.
+Shuffling costs sapbert-mini about as little as the paper's SapBERT. Windows cost it more than shuffling, fine-tuned
+even more so, the opposite of the paper, where a window of 3 costs SapBERT 0.3% on these two corpora: MiniLM has 6
+layers for the 12 of BERT-base, so that with a window a token sees half as far, and its pooling is the mean over all
+tokens, which all stand under the window, while the paper's [CLS] attends to every token in the last layer; names are
+short, so that shuffling changes little. That is our reading, not a measurement of ours.
 """
 CHANGES = """\
 Mean over NCBI and BC5CDR-d of the change in percent; "as printed": the papers' own mean, over all of their sets.
