@@ -162,3 +162,22 @@ def test_nothing_to_learn_from_is_said():
         KbText([], prompt())
     with pytest.raises(RecipeError, match="nothing to learn from"):
         KbText([Named(["n0 n1"])], prompt(), TextOptions(longest=1))
+
+
+def test_a_similar_target_is_always_the_same_and_never_beside_the_mention():
+    concept = Named(["n0 n1", "n2", "n1 n0 n3", "n3 n2"])
+    text, beside = KbText([concept], prompt(), TextOptions(similar=True)), set()
+    for epoch in range(20):
+        for source, prefix, target in read(text, epoch):
+            mention = prefix.removeprefix("</s> <s> ").removesuffix(" is")
+            assert target == {"n0 n1": "n1 n0 n3", "n2": "n3 n2", "n1 n0 n3": "n0 n1", "n3 n2": "n2"}[mention]
+            one, two = (name for name in concept.names if name not in (mention, target))
+            assert source in possible(1, mention, f"{one} , {two}") | possible(1, mention, f"{two} , {one}")
+            beside.add((mention, source))
+    assert len(beside) > 8
+
+
+def test_of_a_lone_name_the_name_itself_is_written():
+    text = KbText([LONE, PAIR], prompt(), TextOptions(similar=True))
+    assert [target for _, _, target in read(text)] == [{"n4": "n5", "n5": "n4", "n6": "n6"}[m.split()[2]]
+                                                       for _, m, _ in read(text)]  # fmt: skip

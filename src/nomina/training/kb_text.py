@@ -23,9 +23,11 @@ from numpy.typing import NDArray
 from nomina.errors import RecipeError
 from nomina.generation.prompt import Prompt
 from nomina.kb.store import KnowledgeBase
+from nomina.text import normalise
 from nomina.training.examples import Ints
 from nomina.training.noise import NOISE, noisy
 from nomina.training.pieces import EMPTY, Drawn, Examples, Pieces
+from nomina.training.preference.similar import Similar
 
 DEFINED, SYNONYMS, ALONE = range(3)
 """The cases of table 10: a concept with a definition, with three names or more, with one or two."""
@@ -74,6 +76,7 @@ class TextOptions:
         others: most other synonyms beside a mention.
         noise: share of the mentions that are one of the name's noisy copies (not the paper's).
         copies: noisy copies of each name to draw from.
+        similar: the target is the concept's name most similar to the mention, always the same (ANGEL, 3.2).
         seed: of all that is random.
     """
 
@@ -82,6 +85,7 @@ class TextOptions:
     others: int = 6
     noise: float = 0.0
     copies: int = 0
+    similar: bool = False
     seed: int = 0
 
 
@@ -99,9 +103,14 @@ class KbText(Examples):
         prompt: how texts are tokenised.
         options: See there.
 
+    Attributes:
+        similar: what is similar to each name, where the options ask for similar targets.
+
     Raises:
         RecipeError: there are no names.
     """
+
+    similar: Similar | None = None
 
     def __init__(self, concepts: Iterable[Named], prompt: Prompt, options: TextOptions | None = None) -> None:
         self.options, self.pieces, self._prompt = options or TextOptions(), Pieces(), prompt
@@ -135,6 +144,7 @@ class KbText(Examples):
         stream, number = iter(concepts), 0
         rng, copies = random.Random(self.options.seed), self.options.copies
         owners, names, definitions = [np.zeros(0, np.int64)], [np.zeros((1 + copies, 2, 0), np.int64)], []
+        keys: list[str] = []
         while chunk := list(islice(stream, _CHUNK)):
             listed = [list(dict.fromkeys(map(_plain, one.names))) for one in chunk]
             texts = [name for several in listed for name in several]
@@ -144,6 +154,8 @@ class KbText(Examples):
                 forms.append(np.where(changed > EMPTY, changed, forms[0]))
             kept = forms[0][0] > EMPTY
             names.append(np.stack(forms)[:, :, kept])
+            if self.options.similar:
+                keys += [normalise(text) for text, fits in zip(texts, kept.tolist(), strict=True) if fits]
             owners.append(number + np.repeat(np.arange(len(chunk)), [len(several) for several in listed])[kept])
             definitions.append(self._add([_plain(one.definition) for one in chunk], cut=True))
             number += len(chunk)
@@ -152,6 +164,14 @@ class KbText(Examples):
         self._definitions = np.concatenate([np.zeros((2, 0), np.int64), *definitions], axis=1)[:, known]
         self._sizes = np.bincount(self._concept)
         self._starts = np.cumsum(self._sizes) - self._sizes
+        if self.options.similar:
+            self.similar = Similar(keys, self._concept)
+            self._synonyms = self.similar.synonyms()
+
+    def names(self, numbers: Ints) -> Ints:
+        """The pieces of names as targets, by their numbers."""
+        pieces: Ints = self._names[0, 0, numbers]
+        return pieces
 
     def _add(self, texts: Sequence[str], *, cut: bool = False) -> Ints:
         """Pieces of texts, behind another piece and as the first one: (2, n), ``EMPTY`` for what is left out."""
@@ -180,6 +200,8 @@ class KbText(Examples):
             # The names of a concept in turn, from the mention on: (n, 2 + others).
             steps = np.arange(2 + self.options.others)
             turn = order[start[:, None] + ((numbers - start)[:, None] + steps) % size[:, None]]
+            if self.similar:
+                turn = _leading(turn, self._synonyms[turn[:, 0]])
             return self._examples(concept, turn, form[numbers], chance[numbers])
 
         return examples
@@ -225,6 +247,12 @@ class KbText(Examples):
         own = mention[:, 1 if self._prompt.answer[0] else 0]
         each = [np.full(len(mention), row) for row in (start, head)]
         return np.stack([*each, own, np.full(len(mention), tail)], axis=1)
+
+
+def _leading(turn: Ints, target: Ints) -> Ints:
+    """Names in turn, (n, most), in which the target of each row has changed places with the one behind the mention."""
+    swapped = np.where(turn == target[:, None], turn[:, 1:2], turn)
+    return np.hstack([turn[:, :1], target[:, None], swapped[:, 2:]])
 
 
 def _plain(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Learning from wrong names (ANGEL): pairs of a right and a wrong name, losses over them, where wrong names are from."""
+"""Learning from wrong names (ANGEL): pairs of a right and a wrong name, where they come from, losses over them."""
