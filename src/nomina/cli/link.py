@@ -7,17 +7,22 @@ import os
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 
+from nomina.cli import export
 from nomina.errors import UsageError
 from nomina.linkers import DEFAULT
 
 if TYPE_CHECKING:
     from nomina.documents import Source
+    from nomina.exports import Writer
+    from nomina.kb.store import KnowledgeBase
     from nomina.linkers.base import Level
     from nomina.terminal import Layout
     from nomina.types import Document, Prediction
@@ -34,9 +39,10 @@ Examples:
   nomina link notes/ --under HP:0000924 -o skeletal.jsonl
   nomina link corpus.pubtator --kb mesh.kb --linker tfidf -o predictions.jsonl
   nomina link --mentions terms.tsv --kb my.kb --linker model/ --format tsv
+  nomina link --mentions terms.tsv --kb mondo --format sssom -o terms.sssom.tsv
 """
 
-Format = Literal["table", "jsonl", "tsv"]
+_FORMATS = ("table", "jsonl", "tsv", *export.STREAMS, *export.CORPORA)
 
 
 def _share(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -78,9 +84,8 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
     help="Phrases that the dictionary misses too? By default where the KB is of phenotypes.",
 )
 @click.option("--no-context", is_flag=True, help="Do not look for negation and family history.")
-@click.option(
-    "--format", type=click.Choice(["table", "jsonl", "tsv"]), help="By default a table on a terminal, else jsonl."
-)
+@click.option("--format", type=click.Choice(_FORMATS), help="By default a table on a terminal, else jsonl.")
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the format; may be repeated.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write, whole or not at all.")
 def link(
     files: tuple[Path, ...],
@@ -97,7 +102,8 @@ def link(
     overlaps: Literal["longest", "all"],
     spans: bool | None,
     no_context: bool,
-    format: Format | None,
+    format: str | None,
+    options: tuple[str, ...],
     output: Path | None,
 ) -> None:
     """Find the mentions of texts and link each to the concepts of a knowledge base.
@@ -110,8 +116,9 @@ def link(
 
     output = None if output in _STDOUT else output
     sources = _sources(files, mentions, corpus)
-    _check_output(output, sources)
     format = format or _usual_format(output)
+    export.check(format, output, options)
+    _check_output(output, sources, is_folder=format == "brat")
     pipeline = load(
         linker,
         kb,
@@ -125,9 +132,16 @@ def link(
         progress=_names_progress(),
         spans=spans,
     )
-    with _opened(output) as out:
-        predictions = _Counted(pipeline.link(_with_progress(read(sources, detect=detect), out)))
-        _write(predictions, out, format, sources)
+    dropped: Counter[str] = Counter()
+    predictions = _Counted(pipeline.link)
+    if format in export.CORPORA and output is not None:
+        documents = _with_progress(read(sources, detect=detect), None)
+        export.write_corpus(documents, predictions.of, output, format, options, dropped)
+    else:
+        write = _writer(format, sources, pipeline.kb, options, dropped)
+        with _opened(output) as out:
+            write(predictions.of(_with_progress(read(sources, detect=detect), out)), out)
+    export.say(format, dropped)
     if not predictions.count and not detect and all(source.kind == "corpus" for source in sources):
         click.echo("nomina: the corpus has no mentions; --detect finds them", err=True)
     elif format == "table" and not predictions.count:
@@ -154,7 +168,7 @@ def _sources(files: tuple[Path, ...], mentions: Path | None, corpus: str | None)
     return sources
 
 
-def _check_output(output: Path | None, sources: list[Source]) -> None:
+def _check_output(output: Path | None, sources: list[Source], *, is_folder: bool) -> None:
     """Before the work: whether there will be a place for its result.
 
     Raises:
@@ -168,7 +182,7 @@ def _check_output(output: Path | None, sources: list[Source]) -> None:
         except OSError as error:
             raise UsageError(f"cannot write {output}: it is not open") from error
         return
-    if output.is_dir():
+    if output.is_dir() and not is_folder:
         raise UsageError(f"cannot write {output}: it is a folder, name a file in it")
     if not output.parent.is_dir():
         raise UsageError(f"cannot write {output}: there is no folder {output.parent}")
@@ -184,7 +198,7 @@ def _descriptor(output: Path) -> int | None:
     return found and int(found[1] or 2)
 
 
-def _usual_format(output: Path | None) -> Format:
+def _usual_format(output: Path | None) -> str:
     if output is not None:
         return "tsv" if output.suffix == ".tsv" else "jsonl"
     if sys.stdout is None:
@@ -210,27 +224,35 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
         yield stack.enter_context(open(output, "w", encoding="utf-8", newline="\n"))
 
 
-def _write(predictions: Iterable[Prediction], out: TextIO, format: Format, sources: list[Source]) -> None:
+def _writer(
+    format: str, sources: list[Source], kb: KnowledgeBase, options: tuple[str, ...], dropped: Counter[str]
+) -> Writer:
     if format == "table":
-        from nomina.terminal import write_table
+        return partial(_write_table, sources)
+    if format in export.STREAMS:
+        return export.writer(format, kb, options, dropped)
+    from nomina.output import write_jsonl, write_tsv
 
-        width = shutil.get_terminal_size().columns if out.isatty() else None
-        layout: Layout = "mentions" if sources[0].kind == "mentions" else "documents"
-        write_table(predictions, out, layout=layout, untitled=sources[0].id if len(sources) == 1 else None, width=width)
-    else:
-        from nomina.output import write_jsonl, write_tsv
+    return write_tsv if format == "tsv" else write_jsonl
 
-        (write_tsv if format == "tsv" else write_jsonl)(predictions, out)
+
+def _write_table(sources: list[Source], predictions: Iterable[Prediction], out: TextIO) -> None:
+    from nomina.terminal import write_table
+
+    width = shutil.get_terminal_size().columns if out.isatty() else None
+    layout: Layout = "mentions" if sources[0].kind == "mentions" else "documents"
+    write_table(predictions, out, layout=layout, untitled=sources[0].id if len(sources) == 1 else None, width=width)
 
 
 class _Counted:
-    """Predictions, counted as they pass."""
+    """The predictions of a linker, counted as they pass."""
 
-    def __init__(self, predictions: Iterable[Prediction]) -> None:
-        self._predictions, self.count = predictions, 0
+    def __init__(self, link: export.Link) -> None:
+        self._link, self.count = link, 0
 
-    def __iter__(self) -> Iterator[Prediction]:
-        for prediction in self._predictions:
+    def of(self, documents: Iterable[Document]) -> Iterator[Prediction]:
+        """Those of documents."""
+        for prediction in self._link(documents):
             self.count += 1
             yield prediction
 
@@ -254,9 +276,9 @@ def _names_progress() -> Callable[[int, int], None] | None:
     return told
 
 
-def _with_progress(documents: Iterator[Document], out: TextIO) -> Iterable[Document]:
+def _with_progress(documents: Iterator[Document], out: TextIO | None) -> Iterable[Document]:
     """A count on a terminal's stderr where it takes a while and nothing else is shown there; nothing in a log."""
-    if not sys.stderr.isatty() or out.isatty():
+    if not sys.stderr.isatty() or (out is not None and out.isatty()):
         return documents
     from tqdm import tqdm
 
