@@ -1,8 +1,9 @@
-"""FHIR. The expected resource was read by fhir.resources 8.3 as R4B and as R5, and came back unchanged."""
+"""FHIR, also held against fhir.resources."""
 
 import io
 import json
 from collections import Counter
+from importlib import import_module
 
 import pytest
 from export_cases import candidate, prediction
@@ -70,3 +71,11 @@ def test_only_one_concept_is_coded(kb):
 def test_a_vocabulary_without_a_code_system(kb):
     coded = codeable_concept(prediction("x", candidate("T:1", "Own")), kb)
     assert coded == {"coding": [{"code": "T:1", "display": "Own", "userSelected": False}], "text": "x"}
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("module", ["fhir.resources.R4B.parameters", "fhir.resources.parameters"])
+def test_another_reader_reads_the_same(module):
+    pytest.importorskip("fhir.resources")
+    resource = import_module(module).Parameters.model_validate(LINE)
+    assert json.loads(resource.model_dump_json()) == LINE
