@@ -1,0 +1,1 @@
+"""Linking behind HTTP: ``nomina serve`` (extra ``serve``)."""

@@ -1,0 +1,234 @@
+"""The routes: what is asked of which part of the service, and the OpenAPI document."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import TypeAdapter
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+from nomina import __version__
+from nomina.serve.batch import BatchResponse
+from nomina.serve.engine import Linked
+from nomina.serve.errors import Refusal, broken_down
+from nomina.serve.guard import App, Guard, problem
+from nomina.serve.schema import (
+    ConceptOut,
+    DocumentIn,
+    DocumentOut,
+    LineError,
+    LinkRequest,
+    LinkResponse,
+    Problem,
+    SearchOut,
+    link_request,
+)
+from nomina.serve.service import Service
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+_TEXT = "text/plain; version=0.0.4"
+_REF = "#/components/schemas/{model}"
+_WHY = {
+    400: "The request is no HTTP that makes sense.",
+    401: "The token is missing or wrong.",
+    404: "There is no such concept, or no such page.",
+    408: "The body came too slowly.",
+    413: "The body, a text or their number is too large.",
+    415: "The body is said to be of another type.",
+    422: "A value cannot be, such as an offset behind the end of the text.",
+    429: "Too much is waiting; come again after Retry-After seconds.",
+    504: "It took too long.",
+}
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": Problem, "description": _WHY[status]} for status in (401, *statuses)}
+
+
+def _body(kind: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {kind: {"schema": schema}}}}
+
+
+def make_app(service: Service) -> App:
+    """The whole service as an ASGI application."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        yield
+        await service.stop()
+
+    app = FastAPI(
+        title="nomina",
+        version=__version__,
+        summary="Biomedical mentions linked to the concepts of a knowledge base.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    _add_linking(app, service)
+    _add_reading(app, service)
+    _add_state(app, service)
+    _add_errors(app)
+    _describe(app)
+    guarded: Any = Guard(app, service.settings, service.metrics)
+    if service.settings.origins:
+        return CORSMiddleware(
+            guarded,
+            allow_origins=service.settings.origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type"],
+        )
+    return guarded  # type: ignore[no-any-return]
+
+
+def _add_linking(app: FastAPI, service: Service) -> None:
+    limits = service.settings.limits
+
+    @app.post(
+        "/link",
+        response_model=LinkResponse,
+        responses=_problems(408, 413, 415, 422, 429, 504),
+        openapi_extra=_body(JSON, {"$ref": _REF.format(model="LinkRequest")}),
+    )
+    async def link(request: Request) -> Response:
+        """Link one text, or documents with or without mentions."""
+        _check_type(request, JSON)
+        asked = link_request(await _read(request, limits.seconds))
+        documents = asked.checked(limits)
+        linked = await _answered(service.batcher.link(documents, asked.asked), limits.seconds)
+        return Response(f'{{"documents":[{",".join(linked.documents)}]}}', media_type=JSON)
+
+    @app.post(
+        "/link/batch",
+        responses={200: _lines(), **_problems(415, 422)},
+        openapi_extra=_body(NDJSON, {"$ref": _REF.format(model="DocumentIn")}),
+    )
+    async def batch(
+        request: Request,
+        k: Annotated[int | None, Query(ge=1, le=1000)] = None,
+        threshold: Annotated[float | None, Query(ge=0, le=1, allow_inf_nan=False)] = None,
+        types: Annotated[list[str] | None, Query(max_length=100)] = None,
+        under: Annotated[list[str] | None, Query(max_length=100)] = None,
+    ) -> Response:
+        """Link a document a line, as many as there are; each is answered as soon as it is linked, in order.
+
+        A line that is no document is answered with its number and why; the others are linked all the same.
+        """
+        _check_type(request, NDJSON)
+        asked = LinkRequest("", None, k, threshold, tuple(types or ()), tuple(under or ())).asked
+        await _answered(service.batcher.link([], asked), limits.seconds)
+        return BatchResponse(service, asked, NDJSON)
+
+
+def _add_reading(app: FastAPI, service: Service) -> None:
+    @app.get("/concepts/{id:path}", response_model=ConceptOut, responses=_problems(404, 422, 429, 504))
+    async def concept(id: Annotated[str, Path(max_length=200, examples=["HP:0001250"])]) -> Response:
+        """A concept: names, definition, parents, children, references to other terminologies."""
+        return Response(await service.look_up(lambda engine: engine.concept(id)), media_type=JSON)
+
+    @app.get("/search", response_model=SearchOut, responses=_problems(422, 429, 504))
+    async def search(
+        q: Annotated[str, Query(min_length=1, max_length=200, pattern=r"\S", examples=["fits"])],
+        k: Annotated[int, Query(ge=1, le=100)] = 10,
+    ) -> Response:
+        """Concepts for a few words, ranked by the linker as if they were a mention."""
+        return Response(await service.look_up(lambda engine: engine.search(q, k)), media_type=JSON)
+
+
+def _add_state(app: FastAPI, service: Service) -> None:
+    @app.get("/info", responses=_problems())
+    async def info() -> dict[str, Any]:
+        """The knowledge base with its release and fingerprint, the model, the versions, the limits."""
+        return service.engine.info()
+
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Whether the process answers."""
+        return {"status": "alive"}
+
+    @app.get("/readyz", responses={503: {"model": Problem, "description": "Its queue is full."}})
+    async def readyz() -> dict[str, str]:
+        """Whether requests should be sent here."""
+        if service.batcher.is_full:
+            raise Refusal(503, "the queue is full")
+        return {"status": "ready"}
+
+    @app.get("/metrics", responses={200: {"content": {_TEXT: {"schema": {"type": "string"}}}}, **_problems()})
+    async def metrics() -> Response:
+        """Counters of all workers, for Prometheus."""
+        manifest = service.engine.kb.manifest
+        labels = {"version": __version__, "kb": manifest.name, "release": manifest.release or ""}
+        return Response(service.metrics.text({**labels, "fingerprint": manifest.fingerprint}), media_type=_TEXT)
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(Refusal)
+    async def refused(request: Request, error: Refusal) -> Response:
+        return Response(problem(error), error.status, error.headers, JSON)
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        return Response(problem(broken_down()), 500, None, JSON)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        return Response(problem(ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")), 422, None, JSON)
+
+    @app.exception_handler(HTTPException)
+    async def unknown(request: Request, error: HTTPException) -> Response:
+        return Response(problem(ValueError(error.detail)), error.status_code, error.headers, JSON)
+
+
+def _check_type(request: Request, wanted: str) -> None:
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given != wanted:
+        raise Refusal(415, f"send the body as {wanted} (header Content-Type)")
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise Refusal(415, "send the body as it is, not packed")
+
+
+async def _read(request: Request, seconds: float) -> bytes:
+    try:
+        async with asyncio.timeout(seconds):
+            return await request.body()
+    except TimeoutError as error:
+        raise Refusal(408, "the body came too slowly", {"connection": "close"}) from error
+
+
+async def _answered(work: Awaitable[Linked], seconds: float) -> Linked:
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError as error:
+        raise Refusal(504, "this took too long: send less at a time") from error
+
+
+def _lines() -> dict[str, Any]:
+    schema = {"oneOf": [{"$ref": _REF.format(model=kind)} for kind in ("DocumentOut", "LineError")]}
+    return {"description": "One line a document.", "content": {NDJSON: {"schema": schema}}}
+
+
+def _describe(app: FastAPI) -> None:
+    """Add the types of bodies that the routes read themselves to the OpenAPI document."""
+    made: Callable[[], dict[str, Any]] = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = made()
+        schemas = document["components"]["schemas"]
+        for kind in (LinkRequest, DocumentIn, DocumentOut, LineError):
+            schema = TypeAdapter(kind).json_schema(ref_template=_REF)
+            for name, inner in schema.pop("$defs", {}).items():
+                schemas.setdefault(name, inner)
+            schemas[kind.__name__] = schema
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,225 @@
+"""Processes, signals and the socket: one worker in this process, or several under a parent that starts them again.
+
+SIGHUP opens the KB anew in every worker, SIGTERM and SIGINT end the service when what it accepted is answered. All
+workers accept from one socket, so that a connection that nobody has accepted yet outlives a worker that is killed; the
+files of KB and linker are mapped into memory, and there once for all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, MutableSequence
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import uvicorn
+
+from nomina.errors import UsageError
+from nomina.serve.app import make_app
+from nomina.serve.engine import Engine
+from nomina.serve.metrics import WIDTH, Metrics
+from nomina.serve.options import Settings
+from nomina.serve.service import Service
+
+LOG = logging.getLogger("nomina.serve")
+
+_GRACE = 5  # seconds beyond the time that a request may take
+_SHORT_LIFE = 5.0  # seconds; a worker that ends sooner is started again after a pause
+_PAUSE = 1.0
+_RELOAD: int | None = getattr(signal, "SIGHUP", None)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket with an address that nobody is listening at yet; port 0 takes a free one.
+
+    Raises:
+        UsageError: the address cannot be had.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+        if os.name == "posix":
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot listen at {host}, port {port} ({why}): name another with --host or --port") from error
+    bound.set_inheritable(True)
+    return bound
+
+
+def serve(settings: Settings, bound: socket.socket, workers: int, ready: Callable[[Engine], None]) -> None:
+    """Answer requests until a signal ends it.
+
+    Args:
+        settings: what is served.
+        bound: where, as ``bind`` gives it.
+        workers: how many processes.
+        ready: told what is served when it is open.
+
+    Raises:
+        NominaError: as ``nomina.load``.
+    """
+    _log_to_stderr()
+    with _reload_waits():
+        engine = Engine.open(settings)
+        ready(engine)
+        if workers == 1:
+            _answer(settings, engine, bound, Metrics())
+            return
+        engine.close()
+        del engine  # its tables are in the cache folder now, where the workers find them
+        _Workers(settings, bound, workers).run()
+
+
+def _answer(settings: Settings, engine: Engine, bound: socket.socket, metrics: Metrics) -> None:
+    """Be a worker: until a signal, or until a parent is gone."""
+    service = Service(settings, engine, metrics)
+    config = uvicorn.Config(
+        make_app(service),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(settings.limits.seconds) + _GRACE,
+    )
+    _Server(config, service).run(sockets=[bound])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's, but signals are ours: SIGHUP reloads, and after SIGTERM the exit code is 0."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        loop = asyncio.get_running_loop()
+        _handle(signal.SIGTERM, self._end)
+        if parent := multiprocessing.parent_process():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears of it and says what to do
+            threading.Thread(target=self._end_after, args=(parent,), daemon=True).start()
+        else:
+            _handle(signal.SIGINT, self._end)
+        if _RELOAD is not None:
+            _handle(_RELOAD, lambda: loop.call_soon_threadsafe(self._service.reload))
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {_RELOAD})
+
+    def _end(self) -> None:
+        self.should_exit = True
+
+    def _end_after(self, parent: BaseProcess) -> None:
+        parent.join()
+        self._end()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take none: ``startup`` has."""
+        yield
+
+
+class _Workers:
+    """Processes that answer, and the parent that passes signals on to them and starts a dead one again."""
+
+    def __init__(self, settings: Settings, bound: socket.socket, workers: int) -> None:
+        self._settings, self._bound = settings, bound
+        self._context = multiprocessing.get_context("spawn")
+        self._cells = self._context.RawArray("d", WIDTH * workers)
+        self._begun = [0.0] * workers
+        self._signals, told = socket.socketpair()
+        self._told = told
+        for end in (self._signals, told):
+            end.setblocking(False)
+
+    def run(self) -> None:
+        """Until SIGTERM or SIGINT, and until all workers have ended."""
+        signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, *([_RELOAD] if _RELOAD else [])):
+            _handle(number, lambda: None)
+        if _RELOAD is not None:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {_RELOAD})
+        workers = [self._started(slot) for slot in range(len(self._begun))]
+        while True:
+            wait([self._signals, *(worker.sentinel for worker in workers)])
+            heard = self._heard()
+            if heard & {signal.SIGTERM, signal.SIGINT}:
+                break
+            for slot, worker in enumerate(workers):
+                if not worker.is_alive():
+                    LOG.error("a worker ended (exit code %s), another takes its place", worker.exitcode)
+                    workers[slot] = self._started(slot)
+                elif _RELOAD in heard and worker.pid is not None:
+                    os.kill(worker.pid, _RELOAD)
+        self._end(workers)
+
+    def _heard(self) -> set[int]:
+        try:
+            return set(self._signals.recv(4096))
+        except BlockingIOError:
+            return set()
+
+    def _started(self, slot: int) -> BaseProcess:
+        if time.monotonic() - self._begun[slot] < _SHORT_LIFE and self._begun[slot]:
+            time.sleep(_PAUSE)
+        self._begun[slot] = time.monotonic()
+        worker = self._context.Process(target=_work, args=(self._settings, self._bound, self._cells, slot))
+        with _reload_waits():
+            worker.start()
+        return worker
+
+    def _end(self, workers: list[BaseProcess]) -> None:
+        self._bound.close()
+        for worker in workers:
+            worker.terminate()
+        deadline = time.monotonic() + self._settings.limits.seconds + 2 * _GRACE
+        for worker in workers:
+            worker.join(max(0.0, deadline - time.monotonic()))
+            if worker.is_alive():
+                worker.kill()
+                worker.join()
+
+
+def _work(settings: Settings, bound: socket.socket, cells: MutableSequence[float], slot: int) -> None:
+    """What a worker's process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _log_to_stderr()
+    _answer(settings, Engine.open(settings), bound, Metrics(cells, slot))
+
+
+@contextlib.contextmanager
+def _reload_waits() -> Iterator[None]:
+    """Keep SIGHUP, which would end a process that does not handle it yet, until the block's end or the handler."""
+    if _RELOAD is None:
+        yield
+        return
+    signal.pthread_sigmask(signal.SIG_BLOCK, {_RELOAD})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {_RELOAD})
+
+
+def _handle(number: int, action: Callable[[], Any]) -> None:
+    signal.signal(number, lambda *_: action())
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s nomina: %(message)s"))
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    LOG.propagate = False

@@ -1,0 +1,34 @@
+"""A made KB, and a service over it for the tests that change nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from nomina.kb.build import BuildOptions, build
+from nomina.kb.store import KnowledgeBase
+from nomina.types import Entity, Name
+
+ENTITIES = [
+    Entity("A:1", (Name("Abnormality"),), "What is not as it is in most."),
+    Entity(
+        "A:2", (Name("Seizure"), Name("Fit", "related")), None, ("symptom",), ("A:1",), ("UMLS:C0036572",), ("A:20",)
+    ),
+    Entity("A:3", (Name("Short stature"),), None, ("sign",), ("A:1", "X:9")),
+    Entity("A:4", (Name("Ataxia"),)),
+    Entity("A:5", (Name("Fitness"), Name("Fit"))),
+    Entity("A:8", (Name("Febrile seizure"),), None, ("symptom",), ("A:2",)),
+    Entity("../etc/passwd", (Name("<script>alert(1)</script>"),)),
+]
+
+
+@pytest.fixture(scope="session")
+def kb(tmp_path_factory) -> KnowledgeBase:
+    return build(tmp_path_factory.mktemp("served") / "made.kb", ENTITIES, BuildOptions("made"))
+
+
+@pytest.fixture(scope="session")
+def served(kb):
+    from serve_cases import Served
+
+    with Served(kb.path, "--max-body", 100_000, "--max-documents", 20, "--max-characters", 50_000) as service:
+        yield service

@@ -1,0 +1,132 @@
+"""The routes without a server: the token, the log and errors of its own; and schemathesis over all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx")
+
+import httpx
+
+from nomina.serve.app import make_app
+from nomina.serve.engine import Engine
+from nomina.serve.metrics import Metrics
+from nomina.serve.options import Limits, Settings
+from nomina.serve.service import Service
+
+
+@pytest.fixture(scope="module")
+def engine(kb):
+    opened = Engine.open(Settings(kb.path, "dictionary", k=2))
+    yield opened
+    opened.close()
+
+
+def asked(engine: Engine, play: Callable[[object, Service], Awaitable[None]], **changes: object) -> None:
+    """Play with a client of an application in this process."""
+
+    async def run() -> None:
+        service = Service(replace(engine.settings, **changes), engine, Metrics())
+        service.start()
+        transport = httpx.ASGITransport(make_app(service))
+        async with httpx.AsyncClient(transport=transport, base_url="http://made") as client:
+            await play(client, service)
+        await service.batcher.stop()
+
+    asyncio.run(run())
+
+
+def test_all_routes_answer(engine) -> None:
+    async def play(client, service) -> None:
+        linked = await client.post("/link", json={"text": "a fit", "threshold": 0.1, "types": ["symptom"]})
+        assert [p["candidates"][0]["entity_id"] for p in linked.json()["documents"][0]["predictions"]] == ["A:2"]
+        batch = await client.post(
+            "/link/batch", content='{"text": "ataxia"}\n{', headers={"content-type": "application/x-ndjson"}
+        )
+        assert len(batch.text.splitlines()) == 2
+        for path in ("/concepts/A:1", "/search?q=fit", "/info", "/healthz", "/readyz", "/metrics", "/openapi.json"):
+            assert (await client.get(path)).status_code == 200, path
+        assert (await client.get("/concepts/A:99")).status_code == 404
+        assert (await client.post("/link", content=b"", headers={"content-type": "text/plain"})).status_code == 415
+
+    asked(engine, play)
+
+
+def test_a_token_is_asked_for_everywhere_but_where_a_probe_asks(engine) -> None:
+    async def play(client, service) -> None:
+        paths = ("/info", "/metrics", "/openapi.json", "/concepts/A:1", "/search?q=fit", "/nothing")
+        for path in paths:
+            assert (await client.get(path)).status_code == 401, path
+            wrong = await client.get(path, headers={"authorization": "Bearer tokeN"})
+            assert (wrong.status_code, wrong.json()) == (401, {"error": "give the service's token"})
+        for path in ("/healthz", "/readyz"):
+            assert (await client.get(path)).status_code == 200
+        right = await client.get("/info", headers={"authorization": "Bearer token"})
+        assert right.status_code == 200
+
+    asked(engine, play, token="token")
+    assert "token" not in repr(replace(engine.settings, token="t0ken")).replace("token=", "")
+
+
+def test_an_error_of_the_services_own_is_a_line_without_the_text(engine, monkeypatch, caplog) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("Zebra")
+
+    async def play(client, service) -> None:
+        answer = await client.post("/link", json={"text": "Zebra"})
+        assert answer.status_code == 500
+        assert answer.json() == {"error": "an error of the service's own; its log says where"}
+
+    monkeypatch.setattr(Engine, "_lines", broken)
+    caplog.set_level(logging.INFO, "nomina.serve")
+    asked(engine, play)
+    assert f"RuntimeError at {__file__}:" in caplog.text
+    assert "Zebra" not in caplog.text
+
+
+def test_requests_that_are_linked_together_fail_alone(engine, monkeypatch) -> None:
+    real = Engine._lines
+
+    def choosy(self: Engine, documents, wanted):
+        if any(document.text == "crash" for document in documents):
+            raise RuntimeError
+        return real(self, documents, wanted)
+
+    async def play(client, service) -> None:
+        bodies = [{"text": text} for text in ("ataxia", "crash", "fits", "ataxia")]
+        answers = await asyncio.gather(*(client.post("/link", json=body) for body in bodies))
+        assert [answer.status_code for answer in answers] == [200, 500, 200, 200]
+        assert [len(a.json()["documents"][0]["predictions"]) for a in answers if a.status_code == 200] == [1, 1, 1]
+
+    monkeypatch.setattr(Engine, "_lines", choosy)
+    asked(engine, play, limits=Limits())
+
+
+@pytest.mark.extras
+def test_no_request_that_the_schema_allows_or_forbids_breaks_the_service(served) -> None:
+    schemathesis = pytest.importorskip("schemathesis")
+    from hypothesis import HealthCheck, given, settings
+
+    @schemathesis.serializer("application/x-ndjson")
+    def lines(context, value) -> bytes:
+        return json.dumps(value).encode() + b"\n"
+
+    schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{served.port}/openapi.json")
+    for operation in schema.get_all_operations():
+        case_of = operation.ok().as_strategy()
+
+        @given(case=case_of)
+        @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+        def check(case) -> None:
+            response = case.call()
+            assert response.status_code < 500 or (response.status_code, case.path) == (503, "/readyz")
+
+        check()
+    assert served.link(text="ataxia")[0]["predictions"]
