@@ -50,9 +50,9 @@ $(VENV)/.bare: pyproject.toml constraints.txt | $(RUN)
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(RUN)
-	$(INSTALL) --editable ".[dev,train]"
+	$(INSTALL) --editable ".[dev,train,serve]"
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.test
-	$(INSTALL) --editable ".[dev,train,oracles,parquet,spacy,faiss]"
+	$(INSTALL) --editable ".[dev,train,serve,oracles,parquet,spacy,faiss]"
 	@touch $@
