@@ -117,7 +117,7 @@ class GenerativeLinker(Linker):
             rows = None if offered is None else offered[number]
             key = (tuple(prompted.source), tuple(prompted.prefix), () if rows is None else tuple(rows.tolist()))
             tasks.setdefault(key, _Task(prompted, rows, [])).places.append(i)
-        with _evaluating(self.generator):
+        with evaluating(self.generator):
             self._fill(ranking, list(tasks.values()), self._restriction(within))
         return ranking
 
@@ -230,7 +230,7 @@ def _opened(folder: str | Path) -> Generator:
 
 
 @contextmanager
-def _evaluating(generator: Generator) -> Iterator[None]:
+def evaluating(generator: Generator) -> Iterator[None]:
     """Without dropout; a module that is being trained goes on as it was."""
     training = generator.module.training
     generator.module.eval()

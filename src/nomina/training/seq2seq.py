@@ -20,7 +20,7 @@ from nomina.training.gather import gathered, share
 from nomina.training.loop import Objective
 from nomina.training.pieces import Drawn, Examples
 
-_POOL, _GROUP = 64, 8
+POOL, _GROUP = 64, 8
 """Batches that are sorted by the length of their sources, and of these by that of their answers."""
 
 _STEP = 8
@@ -81,13 +81,11 @@ class Seq2SeqTraining(Objective[Share]):
         rng, drawn = np.random.default_rng([self.options.seed, epoch]), self.examples.drawn(epoch)
         order, size = rng.permutation(self.examples.count), self._size
         process, processes = share()
-        for start in range(0, len(order), size * _POOL):
-            found = drawn(order[start : start + size * _POOL])
+        for start in range(0, len(order), size * POOL):
+            found = drawn(order[start : start + size * POOL])
             written = self.pieces.lengths(found.target) + 1
             answer = self.pieces.lengths(found.prefix) + written
-            by_length = _by_length(self.pieces.lengths(found.source), answer, size * _GROUP)
-            for i in rng.permutation(len(by_length) // size):
-                batch = by_length[i * size : (i + 1) * size]
+            for batch in like_length(rng, self.pieces.lengths(found.source), answer, size):
                 yield Share(found.take(batch[process::processes]), int(written[batch].sum()))
 
     def loss(self, batch: Share) -> Tensor:
@@ -119,6 +117,16 @@ class Seq2SeqTraining(Objective[Share]):
         device = self.generator.device
         mask = torch.from_numpy(np.arange(table.shape[1]) < lengths[:, None])
         return torch.from_numpy(table).to(device, non_blocking=True).long(), mask.to(device, non_blocking=True)
+
+
+def like_length(rng: np.random.Generator, source: Ints, answer: Ints, size: int) -> Iterator[Ints]:
+    """Batches of some examples, given the lengths of their sources and answers: those of like length, in any order.
+
+    What does not fill the last batch is left out.
+    """
+    by_length = _by_length(source, answer, size * _GROUP)
+    for i in rng.permutation(len(by_length) // size):
+        yield by_length[i * size : (i + 1) * size]
 
 
 def _by_length(source: Ints, answer: Ints, group: int) -> Ints:
