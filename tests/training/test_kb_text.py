@@ -181,3 +181,10 @@ def test_of_a_lone_name_the_name_itself_is_written():
     text = KbText([LONE, PAIR], prompt(), TextOptions(similar=True))
     assert [target for _, _, target in read(text)] == [{"n4": "n5", "n5": "n4", "n6": "n6"}[m.split()[2]]
                                                        for _, m, _ in read(text)]  # fmt: skip
+
+
+def test_the_example_of_a_name_is_found():
+    text = KbText([HEART, LONE], prompt())
+    for epoch in range(3):
+        prefixes = [read(text, epoch)[place][1] for place in text.places(epoch).tolist()]
+        assert prefixes == [f"</s> <s> {name} is" for name in ("n0", "n1 n1", "n2", "n3", "n6")]

@@ -173,6 +173,18 @@ class KbText(Examples):
         pieces: Ints = self._names[0, 0, numbers]
         return pieces
 
+    def places(self, epoch: int) -> Ints:
+        """The number of the example of an epoch in which each name is the mention, (count,)."""
+        order = self._order(np.random.default_rng([self.options.seed, epoch]))
+        places = np.empty_like(order)
+        places[order] = np.arange(self.count)
+        return places
+
+    def _order(self, rng: np.random.Generator) -> Ints:
+        """The names, concept after concept, those of one in any order."""
+        order: Ints = np.lexsort((rng.random(self.count), self._concept))
+        return order
+
     def _add(self, texts: Sequence[str], *, cut: bool = False) -> Ints:
         """Pieces of texts, behind another piece and as the first one: (2, n), ``EMPTY`` for what is left out."""
         befores, most = dict.fromkeys((self._prompt.before, "")), self.options.context if cut else self.options.longest
@@ -188,7 +200,7 @@ class KbText(Examples):
     def drawn(self, epoch: int) -> Callable[[Ints], Drawn]:
         """See ``Examples.drawn``: by number the names, concept after concept, in the epoch's order."""
         rng = np.random.default_rng([self.options.seed, epoch])
-        order = np.lexsort((rng.random(self.count), self._concept))
+        order = self._order(rng)
         chance = rng.random(self.count)
         form = np.zeros(self.count, np.int64)
         if self.options.copies:

@@ -18,10 +18,12 @@ from generation_cases import END, Small, every_sum  # noqa: E402
 from nomina.generation.opening import open_trie  # noqa: E402
 from nomina.generation.prompt import Prompt  # noqa: E402
 from nomina.linkers.generative import batch_of, spelling_of  # noqa: E402
+from nomina.training.loop import FitOptions, fit  # noqa: E402
 from nomina.training.names import Concepts  # noqa: E402
 from nomina.training.preference import rounds  # noqa: E402
 from nomina.training.preference.examples import PairExamples  # noqa: E402
 from nomina.training.preference.mining import Mentions, MineOptions, mine  # noqa: E402
+from nomina.training.preference.objective import PreferenceOptions, PreferenceTraining  # noqa: E402
 from nomina.training.preference.pairs import PairOptions, Ranked, folds, joined, select  # noqa: E402
 from nomina.training.preference.rounds import kept_pairs, kept_reference  # noqa: E402
 from nomina.training.targets import Similarity  # noqa: E402
@@ -250,3 +252,15 @@ def test_folds_are_mined_by_their_own_models_and_joined(kb):
         expected = [pair for pair in world.told(mine(other.generator, kb, world.trie, world.concepts, world.mentions))
                     if fold[pair[0]] == number]  # fmt: skip
         assert [pair for pair in whole if fold[pair[0]] == number] == expected
+
+
+@pytest.mark.parametrize("loss", ["dpo", "simpo"])
+def test_a_round_makes_right_names_likelier_than_the_wrong_ones_above_them(kb, loss):
+    world = World(kb)
+    pairs = world.mine()
+    examples = PairExamples.of_mentions(world.mentions.prompted, pairs, world.concepts.texts, world.prompt)
+    reference = rounds.reference_of(world.generator, examples)
+    objective = PreferenceTraining(world.generator, examples, PreferenceOptions(loss), reference)
+    fit(objective, FitOptions(steps=40, lr=1e-2, warmup=1))
+    now = rounds.reference_of(world.generator, examples)
+    assert (now[:, 0] > now[:, 1]).sum() > (reference[:, 0] > reference[:, 1]).sum() + len(now) // 2

@@ -80,6 +80,6 @@ class PairExamples:
             others: wrong names of each, (n, k), -1 where there are fewer; see ``Similar.others``.
         """
         numbers, column = np.nonzero(others >= 0)
-        drawn = text.drawn(0)(numbers)
+        drawn = text.drawn(0)(text.places(0)[numbers])
         rejected = text.names(others[numbers, column])[:, None]
         return cls(text.pieces, drawn.source, drawn.prefix, drawn.target, rejected)
