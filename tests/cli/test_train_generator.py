@@ -64,6 +64,27 @@ def test_a_kb_makes_a_generator_and_a_corpus_fine_tunes_it(train, tmp_path):
     assert facts["best"]["acc@1"] == 100.0
 
 
+def test_right_names_are_preferred_to_wrong_ones(train, tmp_path):
+    code, writer, err = train("--set", "generation.similar=yes")
+    assert code == 0, err
+    code, aware, err = train("--set", "fit.steps=4", recipe="angel-negatives", base=writer, name="aware")
+    assert code == 0, err
+    assert "names of other concepts that look like one of" in err
+    assert "pairs of a right and a wrong name" in err
+    assert record(aware)["recipe"]["preference"]["loss"] == "dpo"
+    path = corpus(tmp_path)
+    more = ["--corpus", path, "--dev", path, "--set", "preference.missing=synonym", "--set", "fit.epochs=3"]
+    for loss in ("dpo", "simpo"):
+        chosen = [*more, "--set", f"preference.loss={loss}", "--set", "preference.beta=0"]
+        code, tuned, err = train(*chosen, recipe="angel-negatives", base=aware, name=loss)
+        assert code == 0, err
+        assert "ranking names for" in err
+        assert record(tuned)["recipe"]["data"]["source"] == "corpus"
+        assert {"acc@1", "acc@5"} <= set(record(tuned)["before"])
+    code, _, err = train("--set", "preference.loss=dpo", "--set", "generation.names=random", base=aware)
+    assert (code, err) == (2, "nomina: preference.loss is for generators that write all names: set it to none\n")
+
+
 def test_the_same_command_gives_the_same_weights(train):
     one, other = (train("--seed", 3, name=name) for name in ("one", "other"))
     assert (one[0], other[0]) == (0, 0)

@@ -12,7 +12,7 @@ def test_every_shipped_recipe_is_named_and_loads():
     assert {path.stem for path in FOLDER.glob("*.toml")} == set(RECIPES)
     for name in RECIPES:
         recipe = load(name)
-        kinds = {"sapbert": "bert", "rescnn": "rescnn", "genbioel": "generator"}
+        kinds = {"sapbert": "bert", "rescnn": "rescnn", "genbioel": "generator", "angel": "generator"}
         assert recipe.encoder.kind == kinds[name.partition("-")[0]]
         assert recipe.data.source == ("corpus" if name.endswith("-corpus") else "names")
         assert recipe.encoder.base

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -20,16 +20,20 @@ from nomina.linkers.base import NO_ROW
 from nomina.linkers.generative import GenerativeLinker
 from nomina.training import gather
 from nomina.training.kb_text import KbText, TextOptions, of_kb
-from nomina.training.loop import STATE, FitResult, Report, fit
+from nomina.training.loop import STATE, FitResult, Objective, Report, fit
 from nomina.training.mentions import numbers_of
 from nomina.training.names import Concepts
 from nomina.training.pieces import Examples
+from nomina.training.preference import stage
+from nomina.training.preference.objective import PreferenceTraining
 from nomina.training.prepare import Say
 from nomina.training.recipe import Recipe
 from nomina.training.run import Judge, fit_options, versions_of
 from nomina.training.seq2seq import Seq2SeqOptions, Seq2SeqTraining
 from nomina.training.targets import MentionExamples, TargetOptions, name_set, targets_of
 from nomina.types import Document, Query
+
+AnyTraining: TypeAlias = Seq2SeqTraining | PreferenceTraining
 
 _AT = (1, 5)
 
@@ -97,15 +101,13 @@ def train_generator(
     """Train as the recipe says; for arguments and errors see ``run.train``."""
     generator = generator_of(recipe, device)
     say(f"{generator.kind}: {parameters_report(generator)}")
-    seed, smoothing = recipe.fit.seed, recipe.generation.smoothing
-    examples = (_names if recipe.data.source == "names" else _corpus)(recipe, generator, task, say)
-    objective = Seq2SeqTraining(generator, examples, Seq2SeqOptions(recipe.fit.batch_size, smoothing, seed))
+    objective = (_names if recipe.data.source == "names" else _corpus)(recipe, generator, task, say)
     dev = None if task.dev is None else GenerativeDev(recipe, generator, task)
     judge = Judge(generator, objective, dev, task.cache)
     if not (task.cache / STATE).exists():
         judge.first(report)
-    options = fit_options(recipe, objective, task.cache)
-    result = fit(objective, options, evaluate=judge, report=report, stop=stop)
+    options, trained = fit_options(recipe, objective, task.cache), cast("Objective[Any]", objective)
+    result = fit(trained, options, evaluate=judge, report=report, stop=stop)
     gather.wait()
     if not result.stopped and recipe.fit.keep == "best":
         judge.take_best()
@@ -136,18 +138,30 @@ def parameters_report(generator: Generator) -> str:
     return f"{sum(p.numel() for p in generator.module.parameters()):,} parameters"
 
 
-def _names(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say) -> Examples:
-    wanted, data = recipe.generation, recipe.data
+def _names(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say) -> AnyTraining:
+    wanted, data, prefers = recipe.generation, recipe.data, recipe.preference.loss != "none"
     prompt = Prompt.of(generator, window=wanted.window)
     options = TextOptions(
-        context=wanted.around, others=wanted.others, noise=data.noise, copies=data.copies, seed=recipe.fit.seed
+        context=wanted.around,
+        others=wanted.others,
+        noise=data.noise,
+        copies=data.copies,
+        similar=wanted.similar or prefers,
+        seed=recipe.fit.seed,
     )
     text = KbText(of_kb(task.kb), prompt, options)
+    if prefers:
+        return stage.of_names(recipe, generator, task.kb, text, task.cache, say)
     say(f"{text.count:,} names, each a mention once in an epoch")
-    return text
+    return _writing(recipe, generator, text)
 
 
-def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say) -> Examples:
+def _writing(recipe: Recipe, generator: Generator, examples: Examples) -> Seq2SeqTraining:
+    options = Seq2SeqOptions(recipe.fit.batch_size, recipe.generation.smoothing, recipe.fit.seed)
+    return Seq2SeqTraining(generator, examples, options)
+
+
+def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say) -> AnyTraining:
     if task.train is None:
         raise RecipeError("the recipe fine-tunes on a corpus: name one with --corpus")
     wanted, seed = recipe.generation, recipe.fit.seed
@@ -158,14 +172,12 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
         raise RecipeError("no mention of the corpus has a concept of the KB: is it the corpus's own?")
     say(f"{len(known):,} mentions to train on; {len(task.train) - len(known):,} left out (not in the KB)")
     prompt = Prompt.of(generator, window=wanted.window, context=wanted.context)
-    parts = [prompt.parts(query) for query, _ in known]
-    targets = targets_of(
-        [part.mention for part in parts],
-        [gold for _, gold in known],
-        names,
-        TargetOptions(wanted.target, wanted.top, seed),
-    )
-    return MentionExamples(prompt.of_parts(parts), targets, task.concepts.texts, prompt, seed)
+    parts, gold = [prompt.parts(query) for query, _ in known], [own for _, own in known]
+    if recipe.preference.loss != "none":
+        return stage.of_corpus(recipe, generator, task.kb, task.concepts, prompt, parts, gold, task.cache, say)
+    targets = targets_of([p.mention for p in parts], gold, names, TargetOptions(wanted.target, wanted.top, seed))
+    examples = MentionExamples(prompt.of_parts(parts), targets, task.concepts.texts, prompt, seed)
+    return _writing(recipe, generator, examples)
 
 
 class GenerativeDev:

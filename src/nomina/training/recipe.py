@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 from nomina.errors import RecipeError
+from nomina.training.preference.recipe import PreferenceRecipe
 
 FOLDER = Path(__file__).with_name("recipes")
-RECIPES = ("sapbert", "sapbert-corpus", "rescnn", "rescnn-corpus", "genbioel", "genbioel-corpus")
+RECIPES = (
+    *("sapbert", "sapbert-corpus", "rescnn", "rescnn-corpus", "genbioel", "genbioel-corpus"),
+    *("angel-negatives", "angel-negatives-corpus"),
+)
 """The recipes that nomina brings; NAME with a corpus is NAME-corpus."""
 
 _YES, _NO = frozenset("true yes on 1".split()), frozenset("false no off 0".split())
@@ -162,6 +166,7 @@ class GenerationRecipe:
         around: most tokens of these, or of a definition.
         target: the name a mention is to be written as: "tfidf", the most similar one, "shortest" or "random".
         top: of tfidf so many, of which each epoch draws one.
+        similar: in pre-training the target is the synonym most similar to the mention, not any.
         names: names of a concept that may be written: "all", "shortest" or "random", one of them.
         smoothing: of labels.
         beams: of the search that accuracy is measured with.
@@ -175,6 +180,7 @@ class GenerationRecipe:
     around: int = 64
     target: Literal["tfidf", "shortest", "random"] = "tfidf"
     top: int = 1
+    similar: bool = False
     names: Literal["all", "shortest", "random"] = "all"
     smoothing: float = 0.1
     beams: int = 5
@@ -190,6 +196,7 @@ class Recipe:
     fit: FitRecipe = field(default_factory=FitRecipe)
     distil: DistilRecipe = field(default_factory=DistilRecipe)
     generation: GenerationRecipe = field(default_factory=GenerationRecipe)
+    preference: PreferenceRecipe = field(default_factory=PreferenceRecipe)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -331,7 +338,9 @@ _LEAST: dict[str, float] = {
     "objective.margin": 0, "distil.weight": 0, "fit.steps": 0, "fit.minutes": 0, "fit.batch_size": 1, "fit.warmup": 0,
     "fit.weight_decay": 0, "fit.seed": 0, "fit.evaluate_every": 0, "fit.save_every": 0, "fit.report_every": 1,
     "generation.window": 16, "generation.others": 1, "generation.around": 1, "generation.top": 1,
-    "generation.smoothing": 0, "generation.beams": 1,
+    "generation.smoothing": 0, "generation.beams": 1, "preference.beta": 0, "preference.margin": 0,
+    "preference.weight": 0, "preference.likelihood": 0, "preference.others": 1, "preference.top": 2,
+    "preference.beams": 1,
 }  # fmt: skip
 _ABOVE_ZERO = ("objective.temperature", "objective.positive_scale", "objective.negative_scale", "objective.scale",
                "fit.epochs", "fit.lr", "fit.clip")  # fmt: skip
@@ -366,6 +375,11 @@ def _check_together(values: Mapping[str, Any]) -> None:
         raise RecipeError("names are no mentions where objective.loss is biosyn: set data.names to 0")
     if not all(word.isdigit() for word in values["generation.layers"].split()):
         raise RecipeError(f"generation.layers are numbers, as in '1 3 5', not {values['generation.layers']!r}")
+    if values["preference.loss"] != "none" and (values["encoder.kind"], values["generation.names"]) != (
+        "generator",
+        "all",
+    ):
+        raise RecipeError("preference.loss is for generators that write all names: set it to none")
     if values["distil.teacher"] and values["encoder.kind"] == "generator":
         raise RecipeError("a teacher is for encoders: leave distil.teacher empty where encoder.kind is generator")
     if values["distil.teacher"] and values["data.source"] == "corpus":

@@ -1,0 +1,102 @@
+"""The negative-aware stage of a training out of a recipe: pairs, the reference, the objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nomina.generation.generator import Generator
+from nomina.generation.opening import open_trie
+from nomina.generation.prompt import Parts, Prompt
+from nomina.kb.store import KnowledgeBase
+from nomina.linkers.generative import spelling_of
+from nomina.text import normalise
+from nomina.training.examples import Ints
+from nomina.training.kb_text import KbText
+from nomina.training.names import Concepts
+from nomina.training.preference.examples import PairExamples
+from nomina.training.preference.kept import fingerprint, kept
+from nomina.training.preference.losses import kind_of
+from nomina.training.preference.mining import Mentions, MineOptions
+from nomina.training.preference.objective import PreferenceOptions, PreferenceTraining
+from nomina.training.preference.pairs import PairOptions
+from nomina.training.preference.rounds import kept_pairs, kept_reference
+from nomina.training.recipe import Recipe
+
+Say = Callable[[str], None]
+
+
+def of_names(
+    recipe: Recipe, generator: Generator, kb: KnowledgeBase, text: KbText, folder: Path, say: Say
+) -> PreferenceTraining:
+    """Of the names of a KB: each with its most similar synonym and the most similar names of other concepts.
+
+    Args:
+        recipe: see there.
+        generator: what is trained; as it is now, it is the reference.
+        kb: whose names.
+        text: these, with ``similar`` targets.
+        folder: where the wrong names and the reference are kept.
+        say: told a line of what is prepared.
+
+    Raises:
+        RecipeError: there are no pairs.
+        ArtifactError: the folder cannot be written to.
+    """
+    similar, k = text.similar, recipe.preference.others
+    assert similar is not None
+    say(f"names of other concepts that look like one of {text.count:,}")
+    made_of = fingerprint(generator.module, [kb.fingerprint, text.options, k, text.count])
+    (others,) = kept(folder / "others", made_of, lambda: [similar.others(k)])
+    return _objective(recipe, generator, PairExamples.of_names(text, others), folder, say)
+
+
+def of_corpus(
+    recipe: Recipe,
+    generator: Generator,
+    kb: KnowledgeBase,
+    concepts: Concepts,
+    prompt: Prompt,
+    parts: Sequence[Parts],
+    gold: Sequence[Ints],
+    folder: Path,
+    say: Say,
+) -> PreferenceTraining:
+    """Of the mentions of a corpus: what the generator ranks for them now.
+
+    Args:
+        recipe: see there.
+        generator: what is trained; as it is now, it ranks, and is the reference.
+        kb: whose names are ranked.
+        concepts: who has which name.
+        prompt: how mentions are tokenised.
+        parts: the texts of each mention.
+        gold: its concepts.
+        folder: where pairs and reference are kept.
+        say: told a line of what is prepared.
+
+    Raises:
+        RecipeError: there are no pairs.
+        ArtifactError: the folder cannot be written to.
+    """
+    wanted = recipe.preference
+    chosen = PairOptions(wanted.which, wanted.top, wanted.negatives, wanted.missing)
+    mentions = Mentions(prompt.of_parts(parts), [normalise(part.mention) for part in parts], gold)
+    trie = open_trie(kb, spelling_of(generator, prompt))
+    options = MineOptions(chosen, wanted.beams, wanted.own)
+    say(f"ranking names for {len(parts):,} mentions")
+    pairs = kept_pairs(folder / "pairs", generator, kb, trie, concepts, mentions, options)
+    examples = PairExamples.of_mentions(mentions.prompted, pairs, concepts.texts, prompt)
+    return _objective(recipe, generator, examples, folder, say)
+
+
+def _objective(recipe: Recipe, generator: Generator, pairs: PairExamples, folder: Path, say: Say) -> PreferenceTraining:
+    wanted, kind, how = recipe.preference, kind_of(recipe.preference.loss), recipe.fit
+    say(f"{pairs.count:,} pairs of a right and a wrong name")
+    given = {"beta": wanted.beta, "margin": wanted.margin, "weight": wanted.weight}
+    values = tuple((key, given[key]) for key in kind.keys if given[key] or key != "beta")
+    reference = None
+    if kind.reference:
+        reference = kept_reference(folder / "reference", generator, pairs, max(how.batch_size, 64), bf16=how.bf16)
+    options = PreferenceOptions(wanted.loss, values, wanted.likelihood, how.batch_size, how.seed)
+    return PreferenceTraining(generator, pairs, options, reference)
