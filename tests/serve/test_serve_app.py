@@ -91,6 +91,36 @@ def test_an_error_of_the_services_own_is_a_line_without_the_text(engine, monkeyp
     assert "Zebra" not in caplog.text
 
 
+def test_bodies_are_held_up_to_a_bound_all_together(engine) -> None:
+    """Sixteen clients that have sent 96 of 98 bytes each leave 64 of 1,600."""
+
+    async def play(client, service) -> None:
+        go, come = asyncio.Event(), 0
+
+        async def slowly(first: int, last: int):
+            nonlocal come
+            yield b" " * first
+            come += 1
+            await go.wait()
+            yield b" " * last
+
+        def sent(first: int, last: int) -> asyncio.Task:
+            headers = {"content-type": "application/json"}
+            return asyncio.create_task(client.post("/link", content=slowly(first, last), headers=headers))
+
+        waiting = [sent(96, 2) for _ in range(16)]
+        while come < 16:
+            await asyncio.sleep(0.001)
+        refused = await client.post("/link", json={"text": "a" * 80})
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+        assert refused.json() == {"error": "too much is waiting: try again in a second"}
+        go.set()
+        assert [answer.status_code for answer in await asyncio.gather(*waiting)] == [422] * 16
+        assert (await client.post("/link", json={"text": "a" * 80})).status_code == 200
+
+    asked(engine, play, limits=Limits(body=100))
+
+
 def test_requests_that_are_linked_together_fail_alone(engine, monkeypatch) -> None:
     real = Engine._lines
 

@@ -154,6 +154,26 @@ def test_a_killed_worker_is_replaced_and_only_its_own_requests_fail(kb, copy) ->
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /proc")
+def test_a_worker_that_cannot_start_again_says_why_in_a_line_until_it_can(kb, copy) -> None:
+    with Served(copy, "--workers", 2) as served:
+        until(lambda: len(workers_of(served)) == 2, served)
+        first, second = workers_of(served)
+        copy.with_suffix(".tmp").write_bytes(b"no KB")
+        os.replace(copy.with_suffix(".tmp"), copy)
+        os.kill(first, signal.SIGKILL)
+        until(lambda: "(exit code 2), another takes its place" in served.log, served)
+        assert served.link(text=TEXT)[0]["kb"] == kb.fingerprint
+        put(kb, copy)
+        until(lambda: len(set(workers_of(served)) - {second}) == 1, served)
+        os.kill(second, signal.SIGKILL)
+        until(served.is_ready, served)
+        assert served.link(text=TEXT)[0]["kb"] == kb.fingerprint
+        assert "Traceback" not in served.log
+        assert "served.kb is not a KB" in served.log
+    assert served.process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /proc")
 def test_workers_end_with_their_parent(copy) -> None:
     with Served(copy, "--workers", 2) as served:
         until(lambda: len(workers_of(served)) == 2, served)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nomina import __version__
 from nomina.detect import Detector
-from nomina.errors import KnowledgeBaseError, NominaError, UsageError
+from nomina.errors import KnowledgeBaseError, NominaError
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.cascade import CascadeLinker
 from nomina.output import as_record
@@ -220,8 +220,6 @@ class Engine:
 
 def _warmed(settings: Settings) -> Pipeline:
     """The pipeline; a phrase that no KB has makes it open its encoder and the KB's vectors now."""
-    if not isinstance(settings.k, int):
-        raise UsageError("k must be a whole number")
     pipeline = load(
         settings.linker,
         settings.kb,

@@ -14,8 +14,8 @@ class Refusal(NominaError):
 
 
 def busy() -> Refusal:
-    """What is said where the queue is full."""
-    return Refusal(429, "too many documents are waiting: try again in a second", {"retry-after": "1"})
+    """What is said where no more can be held."""
+    return Refusal(429, "too much is waiting: try again in a second", {"retry-after": "1"})
 
 
 def broken_down() -> Refusal:

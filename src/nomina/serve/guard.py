@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from nomina.serve.errors import Refusal, broken_down
+from nomina.serve.errors import Refusal, broken_down, busy
 from nomina.serve.metrics import PATHS, Metrics
 from nomina.serve.options import Settings
 
@@ -18,11 +18,18 @@ LOG = logging.getLogger("nomina.serve")
 
 _OPEN = ("/healthz", "/readyz")
 _STREAMED = "/link/batch"
+_BODIES = 16  # of the largest size, that may be held at a time
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+class _Taken:
+    """How many bytes of a body have come."""
+
+    size = 0
 
 
 class Guard:
@@ -37,6 +44,7 @@ class Guard:
     def __init__(self, app: App, settings: Settings, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
         self._most, self._log = settings.limits.body, settings.access_log
+        self._held = 0
         self._token = _digest(settings.token.encode()) if settings.token else None
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -73,21 +81,26 @@ class Guard:
         if not length.isdigit() or int(length) > self._most:
             await refuse(send, self._too_large())
             return
-        await self._app(scope, self._counted(receive), send)
+        taken = _Taken()
+        try:
+            await self._app(scope, self._counted(receive, taken), send)
+        finally:
+            self._held -= taken.size
 
     def _is_known(self, given: bytes) -> bool:
         scheme, _, token = given.partition(b" ")
         return scheme.lower() == b"bearer" and hmac.compare_digest(_digest(token.strip()), self._token or b"")
 
-    def _counted(self, receive: Receive) -> Receive:
-        size = 0
-
+    def _counted(self, receive: Receive, taken: _Taken) -> Receive:
         async def counted() -> Message:
-            nonlocal size
             message = await receive()
-            size += len(message.get("body", b""))
-            if size > self._most:
+            size = len(message.get("body", b""))
+            taken.size += size
+            self._held += size
+            if taken.size > self._most:
                 raise self._too_large()
+            if self._held > _BODIES * self._most:
+                raise busy()
             return message
 
         return counted

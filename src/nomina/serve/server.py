@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, MutableSequence
@@ -23,7 +24,7 @@ from typing import Any
 
 import uvicorn
 
-from nomina.errors import UsageError
+from nomina.errors import NominaError, UsageError
 from nomina.serve.app import make_app
 from nomina.serve.engine import Engine
 from nomina.serve.metrics import WIDTH, Metrics
@@ -33,6 +34,7 @@ from nomina.serve.service import Service
 LOG = logging.getLogger("nomina.serve")
 
 _GRACE = 5  # seconds beyond the time that a request may take
+_KEEP_ALIVE = 75  # seconds; so long that a client seldom asks just when its connection is closed
 _SHORT_LIFE = 5.0  # seconds; a worker that ends sooner is started again after a pause
 _PAUSE = 1.0
 _RELOAD: int | None = getattr(signal, "SIGHUP", None)
@@ -94,6 +96,7 @@ def _answer(settings: Settings, engine: Engine, bound: socket.socket, metrics: M
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.limits.seconds) + _GRACE,
     )
     _Server(config, service).run(sockets=[bound])
@@ -197,7 +200,12 @@ def _work(settings: Settings, bound: socket.socket, cells: MutableSequence[float
     """What a worker's process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _log_to_stderr()
-    _answer(settings, Engine.open(settings), bound, Metrics(cells, slot))
+    try:
+        engine = Engine.open(settings)
+    except NominaError as error:
+        LOG.error("%s", " ".join(str(error).split()))
+        sys.exit(2)
+    _answer(settings, engine, bound, Metrics(cells, slot))
 
 
 @contextlib.contextmanager
