@@ -1,7 +1,10 @@
 """The spaCy pipe, over a made KB and a blank model."""
 
+import gc
+import os
 import pickle
 import tomllib
+import weakref
 from importlib import import_module
 from pathlib import Path
 
@@ -98,6 +101,25 @@ def test_many_texts_in_order(make, processes):
     assert [doc.text for doc in docs] == texts
     assert [[ent.kb_id_ for ent in doc.ents] for doc in docs] == [["T:2"], [], [], ["T:1"]] * 5
     assert docs[0].ents[0]._.nomina["candidates"][0]["name"] == "Ataxia"
+
+
+def test_an_encoder_in_use_does_not_hang_in_other_processes(make):
+    nlp = make("gait", "red", linker=str(Path(__file__).parent / "data" / "tiny-encoder"))
+    texts = ["gait red"] * 4
+    alone = [[ent._.nomina["candidates"] for ent in doc.ents] for doc in nlp.pipe(texts)]
+    assert {found[0]["rule"] for found in alone[0]} == {"embedding"}
+    others = [[ent._.nomina["candidates"] for ent in doc.ents] for doc in nlp.pipe(texts, n_process=2, batch_size=1)]
+    assert others == alone
+
+
+def test_a_forked_child_keeps_the_model_of_its_parent(make, monkeypatch):
+    pipe = make().get_pipe("nomina")
+    own = weakref.ref(pipe.pipeline)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    other = pipe.pipeline
+    gc.collect()
+    assert own() is not None
+    assert own() is not other
 
 
 def test_it_goes_to_disk_and_back(make, tmp_path):

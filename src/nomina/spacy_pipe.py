@@ -80,16 +80,20 @@ class NominaPipe:
         self.config: dict[str, Any] = {
             key: str(value) if isinstance(value, Path) else value for key, value in merged.items()
         }
-        self._opened: tuple[int, Pipeline] | None = None
+        self._opened: dict[int, Pipeline] = {}
         _ = self.pipeline
 
     @property
     def pipeline(self) -> Pipeline:
-        """The linker of this process; a forked child opens its own, as threads of a model do not come along."""
-        if self._opened is None or self._opened[0] != os.getpid():
+        """The linker of this process.
+
+        A forked child opens its own, as the threads of a model do not come along; the parent's stays, since a model
+        that waits for its threads to end would wait for ever.
+        """
+        if os.getpid() not in self._opened:
             arguments: dict[str, Any] = {key: value for key, value in self.config.items() if key not in _OWN}
-            self._opened = os.getpid(), load(**arguments)
-        return self._opened[1]
+            self._opened[os.getpid()] = load(**arguments)
+        return self._opened[os.getpid()]
 
     def __call__(self, doc: Any) -> Any:  # noqa: ANN401
         """Link one document, in place."""
