@@ -116,3 +116,37 @@ def test_what_cannot_be_is_refused(train, make_kb, tmp_path):
     code, _, err = train("--set", "generation.layers=9")
     assert code == 2
     assert err.count("\n") == 1
+
+
+def test_angel_runs_its_stages_each_leaving_a_model(train, tmp_path, monkeypatch):
+    path = corpus(tmp_path)
+    more = ["--corpus", path, "--dev", path, "--set", "corpus-negatives/preference.missing=synonym"]
+    code, output, err = train(*more, "--set", "corpus/fit.steps=30", recipe="angel")
+    assert code == 0, err
+    folders = ["model", "model.corpus", "model.names", "model.names-negatives"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [*folders, path.name]
+    for name in folders:
+        assert generation.load(tmp_path / name).kind == "shallow"
+    assert [line for line in err.splitlines() if line.startswith("stage ")] == [
+        "stage names (genbioel)",
+        "stage names-negatives (angel-negatives)",
+        "stage corpus (genbioel-corpus)",
+        "stage corpus-negatives (angel-negatives-corpus)",
+    ]
+    recipe = record(output)["recipe"]
+    assert recipe["encoder"]["base"] == str(tmp_path / "model.corpus")
+    assert (recipe["preference"]["loss"], recipe["preference"]["missing"]) == ("dpo", "synonym")
+
+
+def test_a_stopped_angel_goes_on_behind_the_stages_that_are_done(train, tmp_path):
+    skip = ["--skip", "corpus", "--skip", "corpus-negatives"]
+    code, _, err = train(*skip, "--set", "names-negatives/fit.lr=1e30", recipe="angel")
+    assert code == 2
+    assert "not finite" in err
+    code, output, err = train(*skip, recipe="angel")
+    assert code == 0, err
+    assert f"stage names is done: {tmp_path / 'model.names'}" in err
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model", "model.names"]
+    assert record(output)["recipe"]["preference"]["loss"] == "dpo"
+    code, _, err = train("--skip", "names", recipe="genbioel")
+    assert (code, err) == (2, "nomina: genbioel has no stages: leave out --skip\n")

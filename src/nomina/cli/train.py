@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from nomina.cli.places import PLACE
+from nomina.cli.train_stages import staged
 from nomina.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ RECIPE is one of these, or a TOML file of the same form:
   sapbert   a BERT-type model; with --corpus fine-tuned on it (sapbert-corpus)
   rescnn    a small, fast ResCNN over its word pieces; so with --corpus
   genbioel  a model that writes names; --base is an encoder, which gets a shallow decoder, or an encoder-decoder
+  angel     the same in stages, with wrong names: names, names-negatives, and with --corpus corpus, corpus-negatives
 
 Without a corpus names of one concept are drawn together: any KB with synonyms will do. The folder that comes out is
 for `nomina link --linker` and for --base; an earlier model in its place is replaced once the new one is whole. Progress
@@ -84,6 +86,8 @@ Examples:
     type=click.Choice(["int8", "float16", "float32"]),
     help="How that one stores them.",
 )
+@click.option("--skip", multiple=True, metavar="STAGE", help="A stage of angel to leave out; may be repeated.")
+@staged
 def train(
     recipe: str,
     kb: str,
