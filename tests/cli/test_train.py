@@ -95,7 +95,7 @@ def test_a_rate_far_too_high_leaves_the_weights_as_they_were(train, base, tmp_pa
     facts = record(output)
     assert facts["best"] == facts["before"]
     assert "no weights were better than those before training" in err
-    assert "the model is as it was before training: try a lower fit.lr" in err
+    assert "the model is as it was before training: " in err
     texts = ["heart attack", "cancer of the breast"]
     start, kept = BertEncoder(str(base), "mean", 25), encoders.load_trainable(output)
     assert (kept.encode(texts) == start.encode(texts)).all()

@@ -253,9 +253,10 @@ class Judge:
             return before, best
         last, most = later[-1], max(later, key=lambda figures: float(figures[MAIN]))
         if keep == "best" and best["step"] == 0:
+            hint = "try a lower fit.lr" if most[MAIN] < before[MAIN] else "fit.keep=last takes the last ones"
             say(
                 f"no weights were better than those before training: {MAIN} {before[MAIN]} there, then at most"
-                f" {most[MAIN]} (step {most['step']:,}); the model is as it was before training: try a lower fit.lr"
+                f" {most[MAIN]} (step {most['step']:,}); the model is as it was before training: {hint}"
             )
         if keep == "last" and last[MAIN] <= before[MAIN]:
             say(
