@@ -139,6 +139,19 @@ def test_requests_that_are_linked_together_fail_alone(engine, monkeypatch) -> No
     asked(engine, play, limits=Limits())
 
 
+def test_an_answer_that_grows_too_large_is_refused_and_those_beside_it_are_not(engine) -> None:
+    async def play(client, service) -> None:
+        bodies = [{"text": text} for text in ("ataxia", "ataxia and fits. " * 10, "fits")]
+        answers = await asyncio.gather(*(client.post("/link", json=body) for body in bodies))
+        assert [answer.status_code for answer in answers] == [200, 413, 200]
+        assert answers[1].json()["error"].startswith("the answer has more than 1,500 characters: send less at a time")
+
+    limits = Limits(answer=1_500)
+    small = Engine.open(replace(engine.settings, limits=limits))
+    asked(small, play, limits=limits)
+    small.close()
+
+
 @pytest.mark.extras
 def test_no_request_that_the_schema_allows_or_forbids_breaks_the_service(served) -> None:
     schemathesis = pytest.importorskip("schemathesis")

@@ -30,6 +30,7 @@ def raw(served: Served, sent: bytes) -> bytes:
         ({"txt": "a"}, "unknown field 'txt'; there are: text, documents, k, threshold, types, under"),
         ({"text": 5}, "text: Input should be a valid string"),
         ({"text": "a", "k": 0}, "k: Input should be greater than or equal to 1"),
+        ({"text": "a", "k": 101}, "k: Input should be less than or equal to 100"),
         ({"text": "a", "k": True}, "k: Input should be a valid integer"),
         ({"text": "a", "threshold": 1.5}, "threshold: Input should be less than or equal to 1"),
         ({"text": "a", "types": ["x"]}, "the KB has no type 'x'; it has: sign, symptom"),
@@ -93,6 +94,13 @@ def test_too_much_is_refused(served) -> None:
     why = served.refused(413, json={"documents": [{"text": "a"}, {"text": "a" * 50_001}]})
     assert why == "documents.1.text has 50,001 characters, the most is 50,000"
     assert served.refused(413, json={"text": "a" * 100_000}) == "a body has 100,000 bytes at most"
+    mentions = [{"spans": [[0, 1]]}] * 5_001
+    why = served.refused(
+        413,
+        content=json.dumps({"documents": [{"text": "a", "mentions": mentions}]}, separators=(",", ":")),
+        headers=JSON,
+    )
+    assert why == "documents.0.mentions are 5,001, the most is 5,000"
     chunks = (b"a" * 10_000 for _ in range(11))
     assert served.refused(413, content=chunks, headers=JSON) == "a body has 100,000 bytes at most"
     first, second = served.batch(b'{"text": "ataxia"}\n' + b"a" * 100_001 + b'\n{"text": "ataxia"}')[:2]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 TOKEN = "NOMINA_TOKEN"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _MOST_WORKERS = 64
+_MOST_CONCEPTS = 100  # as in nomina.serve.options, which is not imported for a help text
 
 _EXAMPLES = """\b
 Examples:
@@ -29,7 +30,9 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @click.option("--kb", default="hpo", metavar="NAME|FILE", show_default=True, help="The knowledge base.")
 @click.option("--linker", default=DEFAULT, metavar="NAME|FOLDER", show_default=True, help="As of nomina link.")
-@click.option("-k", type=click.IntRange(1, 1000), default=5, show_default=True, help="Concepts a mention at most.")
+@click.option(
+    "-k", type=click.IntRange(1, _MOST_CONCEPTS), default=5, show_default=True, help="Concepts a mention at most."
+)
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Abstain under this score, from 0 to 1.")
 @click.option("--spans/--no-spans", default=None, help="As of nomina link.")
 @click.option("--no-context", is_flag=True, help="Do not look for negation and family history.")
@@ -84,7 +87,7 @@ def serve(
     token = read_token(token_file)
     settings = Settings(
         kb, linker, k, threshold, spans, not no_context, token, allow_origin, access_log,
-        Limits(max_body, max_documents, max_characters, queue, timeout),
+        Limits(max_body, max_documents, max_characters, queue=queue, seconds=timeout),
     )  # fmt: skip
     with bind(host, port) as bound:
         if host not in _LOOPBACK and token is None:

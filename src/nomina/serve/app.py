@@ -18,6 +18,7 @@ from nomina.serve.batch import BatchResponse
 from nomina.serve.engine import Linked
 from nomina.serve.errors import Refusal, broken_down
 from nomina.serve.guard import App, Guard, problem
+from nomina.serve.options import MOST_CONCEPTS
 from nomina.serve.schema import (
     ConceptOut,
     DocumentIn,
@@ -113,7 +114,7 @@ def _add_linking(app: FastAPI, service: Service) -> None:
     )
     async def batch(
         request: Request,
-        k: Annotated[int | None, Query(ge=1, le=1000)] = None,
+        k: Annotated[int | None, Query(ge=1, le=MOST_CONCEPTS)] = None,
         threshold: Annotated[float | None, Query(ge=0, le=1, allow_inf_nan=False)] = None,
         types: Annotated[list[str] | None, Query(max_length=100)] = None,
         under: Annotated[list[str] | None, Query(max_length=100)] = None,
@@ -137,7 +138,7 @@ def _add_reading(app: FastAPI, service: Service) -> None:
     @app.get("/search", response_model=SearchOut, responses=_problems(422, 429, 504))
     async def search(
         q: Annotated[str, Query(min_length=1, max_length=200, pattern=r"\S", examples=["fits"])],
-        k: Annotated[int, Query(ge=1, le=100)] = 10,
+        k: Annotated[int, Query(ge=1, le=MOST_CONCEPTS)] = 10,
     ) -> Response:
         """Concepts for a few words, ranked by the linker as if they were a mention."""
         return Response(await service.look_up(lambda engine: engine.search(q, k)), media_type=JSON)

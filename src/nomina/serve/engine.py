@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nomina import __version__
 from nomina.detect import Detector
-from nomina.errors import KnowledgeBaseError, NominaError
+from nomina.errors import KnowledgeBaseError
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.cascade import CascadeLinker
 from nomina.output import as_record
@@ -28,6 +28,7 @@ from nomina.types import Document, Mention, Prediction
 
 _VARIANTS = 16  # filters whose detector is kept
 _CHILDREN = 1000
+_INVALID = 422  # as invalid for one request as for another that asks alike
 _UNHEARD_OF = "unheard-of phrase"
 
 T = TypeVar("T")
@@ -153,22 +154,28 @@ class Engine:
             lines = iter(self._lines([document for group in groups for document in group], asked))
             return [_joined([next(lines) for _ in group]) for group in groups]
         except Exception as error:
-            if len(groups) == 1 or isinstance(error, NominaError):
+            if len(groups) == 1 or (isinstance(error, Refusal) and error.status == _INVALID):
                 return [error] * len(groups)
             return [self._alike([group], asked)[0] for group in groups]
 
     def _lines(self, documents: Sequence[Document], asked: Asked) -> list[tuple[str, int]]:
         """Each document's answer and how many mentions it has; ids are numbers meanwhile, since two may be alike."""
-        pipeline = self._wanted(asked)
+        pipeline, most = self._wanted(asked), self.settings.limits.answer
         numbered = [replace(document, id=str(number)) for number, document in enumerate(documents)]
-        found: list[list[Prediction]] = [[] for _ in documents]
-        for number, predictions in groupby(pipeline.link(numbered, k=asked.k), lambda p: int(p.document_id)):
-            found[number] = list(predictions)
-        fingerprint = self.kb.fingerprint
-        return [
-            (_dumped({"id": given.id, "kb": fingerprint, "predictions": list(map(_record, own))}), len(own))
-            for given, own in zip(documents, found, strict=True)
-        ]
+        lines = [(self._line(document, []), 0) for document in documents]
+        size = sum(len(line) for line, _ in lines)
+        for number, found in groupby(pipeline.link(numbered, k=asked.k), lambda p: int(p.document_id)):
+            predictions = list(found)
+            line = self._line(documents[number], predictions)
+            lines[number] = line, len(predictions)
+            size += len(line)
+            if size > most:
+                raise Refusal(413, f"the answer has more than {most:,} characters: send less at a time, or a lower k")
+        return lines
+
+    def _line(self, document: Document, predictions: Sequence[Prediction]) -> str:
+        records = [_record(prediction) for prediction in predictions]
+        return _dumped({"id": document.id, "kb": self.kb.fingerprint, "predictions": records})
 
     def _wanted(self, asked: Asked) -> Pipeline:
         own, filtered = self.pipeline, self.pipeline
@@ -191,7 +198,7 @@ class Engine:
         try:
             within = self.kb.subset(sorted(under), sorted(types))
         except KnowledgeBaseError as error:
-            raise Refusal(422, str(error)) from error
+            raise Refusal(_INVALID, str(error)) from error
         detector = Detector(own.detector.lexicon, own.detector.overlaps, within.rows)
         spans = SpanLinker(own.spans.linker, own.spans.model, within) if own.spans else None
         return Pipeline(

@@ -14,6 +14,8 @@ class Limits:
         body: bytes of a request, and of a line of a batch.
         documents: of one request to ``/link``.
         characters: of one document.
+        mentions: that come with one document.
+        answer: characters of the answer to one request, and to some lines of a batch.
         queue: documents that may wait or be linked at a time; beyond, requests are told to come again.
         seconds: that a request may take; of a batch, that one step of it may take.
     """
@@ -21,8 +23,14 @@ class Limits:
     body: int = 16_000_000
     documents: int = 256
     characters: int = 1_000_000
+    mentions: int = 5_000
+    answer: int = 64_000_000
     queue: int = 1024
     seconds: float = 60.0
+
+
+MOST_CONCEPTS = 100
+"""``k`` at most: fewer than ``nomina.load`` takes, since answers are held in memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from nomina.corpora.common import SHOWN, stands
 from nomina.enumerations import joined
 from nomina.records import parser
 from nomina.serve.errors import Refusal
-from nomina.serve.options import Limits
+from nomina.serve.options import MOST_CONCEPTS, Limits
 from nomina.types import Candidate, Document, Experiencer, Mention, Name, Section, Span
 
 _STRICT = {"extra": "forbid"}
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 Offset = Annotated[int, Field(ge=0, lt=1 << 31)]
 Filter = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(max_length=_MOST_FILTERS)]
-K = Annotated[int | None, Field(ge=1, le=1000, description="Concepts a mention at most.")]
+K = Annotated[int | None, Field(ge=1, le=MOST_CONCEPTS, description="Concepts a mention at most.")]
 Threshold = Annotated[float | None, Field(ge=0, le=1, description="The score under which it abstains.")]
 
 
@@ -141,6 +141,8 @@ class LinkRequest:
 def _document(given: DocumentIn, limits: Limits, place: str) -> Document:
     if len(given.text) > limits.characters:
         raise Refusal(413, f"{place}text has {len(given.text):,} characters, the most is {limits.characters:,}")
+    if len(given.mentions) > limits.mentions:
+        raise Refusal(413, f"{place}mentions are {len(given.mentions):,}, the most is {limits.mentions:,}")
     try:
         return given.checked()
     except ValueError as error:
