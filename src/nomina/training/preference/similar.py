@@ -139,7 +139,7 @@ class Similar:
     def synonyms(self) -> Ints:
         """The name of the same concept that is most similar to each, (n,): of a tie the first; itself where alone."""
         found = np.arange(len(self._key))
-        for start, stop in self._concepts():
+        for start, stop in self.concepts():
             if stop - start == 1:
                 continue
             cosines = self._vectors.similarities(self._key[start:stop])
@@ -158,20 +158,25 @@ class Similar:
             budget: see ``NameVectors.nearest``; where it finds fewer than k, all lists are looked at.
             progress: told how far it is.
         """
-        found = np.full((len(self._key), k), -1)
-        told = 0
-        for start, stop in self._concepts():
-            own = self._key[start:stop]
-            for entry, key in enumerate(own.tolist(), start):
-                near = self._vectors.nearest(key, own, k, budget)
-                if len(near) < k and budget is not None:
-                    near = self._vectors.nearest(key, own, k, None)
-                found[entry, : len(near)] = self._first[near]
-            if progress and stop - told >= _EVERY:
-                told = stop
-                progress(stop, len(self._key))
+        parts, told = [np.zeros((0, k), np.int64)], 0
+        for span in self.concepts():
+            parts.append(self.others_of(span, k, budget))
+            if progress and span[1] - told >= _EVERY:
+                told = span[1]
+                progress(told, len(self._key))
+        return np.concatenate(parts)
+
+    def others_of(self, span: tuple[int, int], k: int, budget: int | None = BUDGET) -> Ints:
+        """``others`` of the names from one to another, which are all of a concept: (names, k)."""
+        own = self._key[slice(*span)]
+        found = np.full((len(own), k), -1)
+        for entry, key in enumerate(own.tolist()):
+            near = self._vectors.nearest(key, own, k, budget)
+            if len(near) < k and budget is not None:
+                near = self._vectors.nearest(key, own, k, None)
+            found[entry, : len(near)] = self._first[near]
         return found
 
-    def _concepts(self) -> Iterator[tuple[int, int]]:
+    def concepts(self) -> Iterator[tuple[int, int]]:
         """Where the names of each concept begin and end."""
         return pairwise(self._bounds.tolist())
