@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
+import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -150,6 +152,37 @@ def test_an_answer_that_grows_too_large_is_refused_and_those_beside_it_are_not(e
     small = Engine.open(replace(engine.settings, limits=limits))
     asked(small, play, limits=limits)
     small.close()
+
+
+def test_a_reload_puts_a_new_engine_in_place_and_a_failed_one_does_not(engine, kb, tmp_path, caplog) -> None:
+    copy = shutil.copy(kb.path, tmp_path / "made.kb")
+    settings = replace(engine.settings, kb=copy)
+
+    async def play(client, service) -> None:
+        service.engine = first = Engine.open(settings)
+        service.reload()
+        await asyncio.sleep(0)
+        service.reload()
+        waiting = client.post("/link", json={"text": "ataxia"})
+        assert (await waiting).status_code == 200
+        while "nomina_reloads_total 2\n" not in (await client.get("/metrics")).text:
+            await asyncio.sleep(0.01)
+        assert service.engine is not first
+        second = service.engine
+        os.replace(shutil.copy(__file__, tmp_path / "no.kb"), copy)
+        service.reload()
+        while "nomina_reload_failures_total 1\n" not in (await client.get("/metrics")).text:
+            await asyncio.sleep(0.01)
+        assert service.engine is second
+        assert (await client.post("/link", json={"text": "ataxia"})).status_code == 200
+        await service.stop()
+
+    caplog.set_level(logging.INFO, "nomina.serve")
+    asked(engine, play, kb=copy, access_log=False)
+    said = [record.message.partition(":")[0] for record in caplog.records]
+    assert said == [f"serves made {kb.fingerprint} now"] * 2 + [
+        "the KB could not be opened anew, the old one serves on"
+    ]
 
 
 @pytest.mark.extras
