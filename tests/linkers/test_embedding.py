@@ -317,5 +317,5 @@ def test_another_encoder_in_the_folder_is_noticed(kb, tmp_path):
         pickle.loads(pickled)
 
 
-def test_the_table_of_rules_ends_with_the_embedding():
-    assert [rule.label for rule in itertools.islice(reversed(Rule), 2)] == ["embedding", "tfidf"]
+def test_the_table_of_rules_ends_with_models():
+    assert [rule.label for rule in itertools.islice(reversed(Rule), 3)] == ["generative", "embedding", "tfidf"]
