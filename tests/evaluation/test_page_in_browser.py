@@ -1,8 +1,7 @@
 """The page of a report in headless Chromium: what a reader sees, does with mouse and keyboard, and what leaves it."""
 
-import shutil
-
 import pytest
+from browser_cases import CONTRAST, browser  # noqa: F401, the fixture
 from report_cases import AFTER, BEFORE, HOSTILE, hostile_values, made_values, report
 
 from nomina.evaluation.render_html import html
@@ -10,29 +9,6 @@ from nomina.evaluation.render_html import html
 pytestmark = pytest.mark.extras
 
 PAGE = 20
-INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-# The least contrast of text with what is behind it, by WCAG 2: the colour of the nearest box that has one.
-CONTRAST = """() => {
-  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
-  const channel = (value) => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const behind = (node) => {
-    for (; node; node = node.parentElement) {
-      const found = rgb(getComputedStyle(node).backgroundColor);
-      if (found.length === 3 || found[3] > 0) return found;
-    }
-    return [255, 255, 255];
-  };
-  const own = (node) => [...node.childNodes].some((each) => each.nodeType === 3 && each.data.trim());
-  const shown = [...document.body.querySelectorAll("*")].filter((node) => own(node) && node.getClientRects().length);
-  const ratio = (node) => {
-    const style = getComputedStyle(node);
-    const levels = [light(rgb(node.closest("svg") ? style.fill : style.color)), light(behind(node))];
-    return (Math.max(...levels) + 0.05) / (Math.min(...levels) + 0.05);
-  };
-  return shown.filter((node) => ratio(node) < 4.5).map((node) => `${node.outerHTML.slice(0, 80)} ${ratio(node)}`);
-}"""
 
 # The height of letters on the screen, also of those that are turned.
 SIZES = """(all) => all.map((each) => {
@@ -41,29 +17,8 @@ SIZES = """(all) => all.map((each) => {
 })"""
 
 
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    with sync_api.sync_playwright() as playwright:
-        browser = launched(playwright, sync_api.Error)
-        if browser is None:
-            pytest.skip("needs a Chromium: playwright install chromium, or one on the PATH")
-        yield browser
-        browser.close()
-
-
-def launched(playwright, error):
-    """Chromium as playwright installed it, else one of the system."""
-    for path in (None, *filter(None, map(shutil.which, INSTALLED))):
-        try:
-            return playwright.chromium.launch(executable_path=path)
-        except error:
-            continue
-    return None
-
-
 @pytest.fixture
-def opened(browser, tmp_path):
+def opened(browser, tmp_path):  # noqa: F811
     """Opens a report as a file in a page of its own; all pages must be silent and ask for nothing but themselves."""
     pages, noises = [], []
 
@@ -289,7 +244,7 @@ def test_texts_of_users_stay_texts(opened):
     wait_for(page, 1)
 
 
-def test_the_policy_stops_what_a_page_would_fetch(browser, tmp_path):
+def test_the_policy_stops_what_a_page_would_fetch(browser, tmp_path):  # noqa: F811
     path = tmp_path / "report.html"
     path.write_text(html(report(made_values(1))), encoding="utf-8")
     page = browser.new_page()

@@ -19,6 +19,7 @@ from nomina.serve.engine import Linked
 from nomina.serve.errors import Refusal, broken_down
 from nomina.serve.guard import App, Guard, problem
 from nomina.serve.options import MOST_CONCEPTS
+from nomina.serve.review import add_page
 from nomina.serve.schema import (
     ConceptOut,
     DocumentIn,
@@ -77,6 +78,7 @@ def make_app(service: Service) -> App:
     _add_linking(app, service)
     _add_reading(app, service)
     _add_state(app, service)
+    add_page(app)
     _add_errors(app)
     _describe(app)
     guarded: Any = Guard(app, service.settings, service.metrics)

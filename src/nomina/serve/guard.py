@@ -13,10 +13,12 @@ from typing import Any
 from nomina.serve.errors import Refusal, broken_down, busy
 from nomina.serve.metrics import PATHS, Metrics
 from nomina.serve.options import Settings
+from nomina.serve.review import PAGE_PATHS
 
 LOG = logging.getLogger("nomina.serve")
 
 _OPEN = ("/healthz", "/readyz")
+_NO_TOKEN = PAGE_PATHS.union(_OPEN)
 _STREAMED = "/link/batch"
 _BODIES = 16  # of the largest size, that may be held at a time
 
@@ -71,7 +73,7 @@ class Guard:
 
     async def _answered(self, scope: Message, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        if self._token and scope["path"] not in _OPEN and not self._is_known(headers.get(b"authorization", b"")):
+        if self._token and scope["path"] not in _NO_TOKEN and not self._is_known(headers.get(b"authorization", b"")):
             await refuse(send, Refusal(401, "give the service's token", {"www-authenticate": "Bearer"}))
             return
         if scope["path"] == _STREAMED:

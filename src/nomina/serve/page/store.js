@@ -1,0 +1,120 @@
+// The documents, kept in this browser; each has a version, so that two tabs do not overwrite each other unnoticed.
+const PREFIX = "nomina.review:";
+
+/** A short name of a text: two FNV-1a hashes, the length. The stored record has the text itself. */
+export function keyOf(id, text) {
+  const whole = `${id}\n${text}`;
+  const hashes = [0x811c9dc5, 0x1b873593].map((seed) => {
+    let hash = seed;
+    for (let at = 0; at < whole.length; at += 1) hash = Math.imul(hash ^ whole.charCodeAt(at), 0x01000193) >>> 0;
+    return hash.toString(16).padStart(8, "0");
+  });
+  return `${hashes.join("")}-${whole.length}`;
+}
+
+export class Store {
+  #undos = [];
+  #stale = new Set();
+  #told;
+
+  /** told: called when a document here and the one that is stored are no longer the same, with its key. */
+  constructor(told) {
+    this.#told = told;
+    this.documents = new Map();
+    const keys = Array.from({ length: localStorage.length }, (_, number) => localStorage.key(number));
+    const own = keys.filter((name) => name.startsWith(PREFIX));
+    const records = own.map((name) => [name.slice(PREFIX.length), read(name)]);
+    const kept = records.filter(([, record]) => record !== null).sort(([, a], [, b]) => a.order - b.order);
+    kept.forEach(([key, record]) => this.documents.set(key, record));
+    addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && this.#elsewhere(key.slice(PREFIX.length)));
+  }
+
+  isStale(key) {
+    return this.#stale.has(key);
+  }
+
+  get canUndo() {
+    return this.#undos.length > 0;
+  }
+
+  /** Keep a linked document, at the end. */
+  add(key, record) {
+    const orders = [...this.documents.values()].map(({ order }) => order);
+    const order = Math.max(0, ...orders) + 1;
+    this.documents.set(key, { ...record, order, version: read(PREFIX + key)?.version ?? 0 });
+    this.#save(key);
+  }
+
+  /** Give a document other mentions; the last change can be undone. */
+  change(key, mentions, selected) {
+    const before = this.documents.get(key);
+    this.#undos.push({ key, mentions: before.mentions, selected });
+    this.documents.set(key, { ...before, mentions });
+    this.#save(key);
+  }
+
+  /** Take the last change back; returns where it was. */
+  undo() {
+    const last = this.#undos.pop();
+    if (!last) return null;
+    this.documents.set(last.key, { ...this.documents.get(last.key), mentions: last.mentions });
+    this.#save(last.key);
+    return last;
+  }
+
+  remove(key) {
+    this.#forget(key);
+    localStorage.removeItem(PREFIX + key);
+  }
+
+  /** After a conflict: what another tab saved; false where it removed the document. */
+  takeTheirs(key) {
+    const theirs = read(PREFIX + key);
+    this.#forget(key);
+    if (theirs) this.documents.set(key, theirs);
+    return theirs !== null;
+  }
+
+  /** After a conflict: what is here, over what another tab saved. */
+  keepMine(key) {
+    this.#stale.delete(key);
+    const version = read(PREFIX + key)?.version ?? 0;
+    this.documents.set(key, { ...this.documents.get(key), version });
+    this.#save(key);
+  }
+
+  #forget(key) {
+    this.#undos = this.#undos.filter((undo) => undo.key !== key);
+    this.#stale.delete(key);
+    this.documents.delete(key);
+  }
+
+  #elsewhere(key) {
+    if (!this.documents.has(key)) return;
+    this.#stale.add(key);
+    this.#told(key);
+  }
+
+  #save(key) {
+    const record = this.documents.get(key);
+    if (this.#stale.has(key) || (read(PREFIX + key)?.version ?? 0) !== record.version) {
+      this.#elsewhere(key);
+      return;
+    }
+    const next = { ...record, version: record.version + 1 };
+    try {
+      localStorage.setItem(PREFIX + key, JSON.stringify(next));
+    } catch {
+      throw new Error("the browser's store is full: this is not saved. Export, then remove documents");
+    }
+    this.documents.set(key, next);
+  }
+}
+
+function read(name) {
+  try {
+    return JSON.parse(localStorage.getItem(name));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,254 @@
+"""The review page in headless Chromium, over a real server process: link, correct, reload, export, read again."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
+from browser_cases import CONTRAST, browser  # noqa: F401, the fixture
+from serve_cases import Served
+
+from nomina.corpora import read_corpus
+from nomina.kb.build import BuildOptions, build
+from nomina.types import Entity, Name
+
+pytestmark = pytest.mark.extras
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+SCRIPT = "<script>alert(1)</script>"
+TEXT = f"😀 Fit, 𝐀taxia and {SCRIPT}; seizure.\nShort stature."
+DOCUMENT = "9|t|😀 Fit.\n9|a|Ataxia and seizure.\n9\t2\t5\tFit\tDisease\tA:2\n9\t7\t13\tAtaxia\tDisease\t\n"
+
+
+@pytest.fixture
+def opened(browser, served):  # noqa: F811
+    """Opens the page of a service; it must be silent and ask nothing of anybody but its service."""
+    contexts, noises = [], []
+
+    def open_page(service=served, context=None, **options):
+        address = f"http://127.0.0.1:{service.port}/"
+        if context is None:
+            context = browser.new_context(**options)
+            contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", lambda message: "401" in message.text or noises.append(message.text))
+        page.on("pageerror", lambda error: noises.append(str(error)))
+        page.on("request", lambda r: r.url.startswith((address, "blob:", "data:")) or noises.append(r.url))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert noises == []
+
+
+def add(page, content):
+    if not page.locator("#input").evaluate("each => each.open"):
+        page.click("summary")
+    page.fill("#paste", content)
+    page.click("#add button")
+    says(page, "documents added")
+
+
+def says(page, words):
+    page.wait_for_function("words => document.getElementById('status').textContent.includes(words)", arg=words)
+
+
+def words(page):
+    return page.text_content("#words")
+
+
+def state(page):
+    return page.text_content("#state")
+
+
+def marks(page):
+    return page.locator("mark").all_text_contents()
+
+
+def exported(page, button, path):
+    with page.expect_download() as waiting:
+        page.click(button)
+    waiting.value.save_as(path)
+    return list(read_corpus(path))
+
+
+def press(page, *keys):
+    page.locator("mark[tabindex='0']").focus()
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_link_correct_reload_export_and_read_again(opened, tmp_path):
+    page = opened()
+    add(page, TEXT)
+    assert page.text_content("#text") == TEXT
+    assert marks(page) == ["Fit", "𝐀taxia", SCRIPT.strip("<>"), "seizure", "Short stature"]
+    assert page.locator("#text script").count() == 0
+    press(page, "c", "a")
+    assert "decided: A:" in state(page)
+    press(page, "j", "j", "x", "j", "a")
+    assert state(page).startswith("decided: A:2 Seizure")
+    page.reload()
+    assert page.text_content("#count").startswith("5 mentions, 3 decided")
+    (document,) = exported(page, "#jsonl", tmp_path / "reviewed.jsonl")
+    assert document.text == TEXT
+    fit, script, seizure = document.mentions
+    assert (fit.text, script.text, script.gold, seizure.gold) == ("Fit", SCRIPT.strip("<>"), (("-1",),), (("A:2",),))
+    assert all(TEXT[slice(*mention.spans[0])] == mention.text for mention in document.mentions)
+    (again,) = exported(page, "#pubtator", tmp_path / "reviewed.pubtator")
+    assert [mention.gold for mention in again.mentions] == [mention.gold for mention in document.mentions]
+    assert again.text == TEXT.replace("\n", " ")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.click("#forget")
+    add(page, (tmp_path / "reviewed.jsonl").read_text(encoding="utf-8"))
+    assert page.text_content("#count").startswith("3 mentions, 3 decided")
+
+
+def test_search_undo_and_concept(opened):
+    page = opened()
+    add(page, "Ataxia.")
+    press(page, "/")
+    page.keyboard.type("short stature")
+    page.keyboard.press("Enter")
+    says(page, "concepts found")
+    page.wait_for_selector("#concept h3")
+    assert page.text_content("#concept h3") == "Short stature A:3"
+    assert "Abnormality (A:1)" in page.text_content("#concept dl")
+    page.click("#accept")
+    assert state(page).startswith("decided: A:3 Short stature")
+    press(page, "u")
+    assert state(page).startswith("not decided")
+
+
+def test_pubtator_file_new_span_split_and_remove(opened, tmp_path):
+    page = opened()
+    path = tmp_path / "one.pubtator"
+    path.write_text(DOCUMENT, encoding="utf-8")
+    page.set_input_files("#file", path)
+    says(page, "1 of 1 documents added")
+    assert page.text_content("#text") == "😀 Fit. Ataxia and seizure."
+    assert state(page).startswith("decided: A:2")
+    page.evaluate(
+        "() => { const node = document.getElementById('text').lastChild;"
+        " getSelection().setBaseAndExtent(node, 5, node, 12); }"
+    )
+    page.keyboard.press("m")
+    says(page, "New mention: seizure")
+    assert (marks(page), words(page)) == (["Fit", "Ataxia", "seizure"], "seizure")
+    press(page, "a", "k", "d")
+    says(page, "Removed")
+    (document,) = exported(page, "#jsonl", tmp_path / "out.jsonl")
+    assert [(m.spans, m.text, m.gold) for m in document.mentions] == [
+        (((2, 5),), "Fit", (("A:2",),)),
+        (((18, 25),), "seizure", (("A:2",),)),
+    ]
+    assert [section.name for section in document.sections] == ["title", "abstract"]
+    line = {"id": "c", "text": "ataxia and seizure", "mentions": [{"spans": [[0, 18]]}]}
+    add(page, json.dumps(line))
+    page.select_option("#document", label="c")
+    press(page, "s")
+    says(page, "Split into 2")
+    assert marks(page) == ["ataxia", "seizure"]
+
+
+def test_two_tabs_do_not_overwrite_each_other(opened):
+    first = opened()
+    add(first, "Ataxia and seizure.")
+    second = opened(context=first.context)
+    press(first, "a")
+    second.wait_for_selector("#conflict", state="visible")
+    press(second, "x")
+    stored = "JSON.parse(Object.values(localStorage)[0]).mentions[0].gold"
+    assert second.evaluate(stored) == [["A:4"]]
+    second.click("#take-theirs")
+    assert state(second).startswith("decided: A:4")
+    press(second, "x")
+    first.wait_for_selector("#conflict", state="visible")
+    first.click("#keep-mine")
+    assert first.evaluate(stored) == [["A:4"]]
+    assert second.is_visible("#conflict")
+
+
+def test_filters(opened):
+    page = opened()
+    add(page, "Ataxia, seizure.")
+    press(page, "a")
+    page.select_option("#filter", "undone")
+    assert words(page) == "seizure"
+    assert "1 fit the filter" in page.text_content("#count")
+    page.select_option("#filter", "abstained")
+    assert not page.is_visible("#mention")
+
+
+def test_hostile_names_are_shown_as_text(opened, browser, tmp_path):  # noqa: F811
+    kb = build(
+        tmp_path / "h.kb", [Entity(HOSTILE, (Name(f"fever {HOSTILE}"), Name("fever")), HOSTILE)], BuildOptions("h")
+    )
+    with Served(kb.path) as service:
+        page = opened(service)
+        add(page, json.dumps({"id": HOSTILE, "text": f"fever {HOSTILE}", "mentions": [{"spans": [[0, 5]]}]}))
+        page.wait_for_selector("#concept h3")
+        press(page, "a")
+        assert page.locator("img").count() == 0
+        assert HOSTILE in page.text_content("#concept")
+        assert HOSTILE in state(page)
+
+
+def test_what_is_wrong_is_said(opened):
+    page = opened()
+    page.fill("#paste", '{"id": "a", "text": "Ataxia", "mentions": [{"spans": [[0, 9]]}]}')
+    page.click("#add button")
+    page.wait_for_selector("#problem", state="visible")
+    assert page.text_content("#problem") == "line 1: [[0,9]] are no spans of the text (6 characters)"
+
+
+def test_the_token_is_asked_for_and_kept_for_the_tab(opened, kb, tmp_path):
+    (tmp_path / "token").write_text("secret\n", encoding="utf-8")
+    with Served(kb.path, "--token-file", tmp_path / "token") as service:
+        page = opened(service)
+        page.wait_for_selector("#token-form", state="visible")
+        page.fill("#token", "secret")
+        page.click("#token-form button")
+        page.wait_for_selector("#token-form", state="hidden")
+        add(page, "Ataxia.")
+        assert marks(page) == ["Ataxia"]
+        assert "secret" not in page.evaluate("JSON.stringify(Object.entries(localStorage)) + document.cookie")
+        assert page.evaluate("Object.values(sessionStorage)") == ["secret"]
+        assert service.client.get("/page/review.js").status_code == 200
+        assert service.client.get("/info").status_code == 401
+
+
+def test_headers_of_the_page(served):
+    for path in ("/", "/page/review.js", "/page/review.css"):
+        answer = served.client.get(path)
+        assert answer.status_code == 200
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert served.client.get("/page/..%2Freview.py").status_code == 404
+    page = served.client.get("/").text
+    assert "<style" not in page
+    assert " style=" not in page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_it_fits_its_window_and_can_be_read(opened, width, scheme):
+    page = opened(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    add(page, f"{TEXT} {'x' * 300} Febrile seizure, fitness.")
+    page.wait_for_selector("#concept h3")
+    press(page, "a", "j", "x", "j")
+    page.wait_for_selector("#concept h3")
+    if folder := os.environ.get("NOMINA_SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/review-{width}-{scheme}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(CONTRAST) == []
+    if axe := os.environ.get("NOMINA_AXE"):
+        page.evaluate(Path(axe).read_text(encoding="utf-8"))
+        found = page.evaluate("axe.run()")
+        assert [each["id"] for each in found["violations"] if each["impact"] in ("serious", "critical")] == []
