@@ -236,7 +236,8 @@ def _kept(found: Found, nodes: Tensor, scores: Tensor, search: Search, step: int
 def _are_over(state: _State, search: Search, steps: int) -> Tensor:
     """Whether no unfinished name of a mention can come among the best of its table any more, (n,)."""
     reachable = state.scores[:, 0] / steps**search.length_penalty
-    return reachable <= state.found.scores[:, (search.certain or search.beams) - 1]
+    over: Tensor = reachable <= state.found.scores[:, (search.certain or search.beams) - 1]
+    return over
 
 
 def score_candidates(generator: Generator, trie: Trie, batch: Batch, rows: Ints) -> NDArray[np.float32]:
@@ -285,7 +286,7 @@ def score_paths(generator: Generator, batch: Batch, paths: Tensor, lengths: Tens
         paths = paths.gather(1, order[..., None].expand_as(paths))
         found = [
             _written(generator, memory, batch, part, until)
-            for part, until in zip(paths.split(_TOGETHER, 1), ordered.split(_TOGETHER, 1), strict=True)
+            for part, until in zip(torch.split(paths, _TOGETHER, 1), torch.split(ordered, _TOGETHER, 1), strict=True)
         ]
         return sums + torch.zeros_like(sums).scatter(1, order, torch.cat(found, 1))
 
