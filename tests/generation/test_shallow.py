@@ -252,10 +252,10 @@ def test_a_damaged_folder_is_one_line(damage, base, tmp_path, capfd, caplog):
 
 
 def test_nothing_is_said_while_one_is_made_saved_and_loaded(base, tmp_path, capfd, caplog):
-    level = logging.getLogger("transformers").level
+    level, bars = logging.getLogger("transformers").level, transformers.utils.logging.is_progress_bar_enabled()
     begin(base, layers=(0, 1)).save(tmp_path)
     load(tmp_path)
     assert capfd.readouterr() == ("", "")
     assert not caplog.records
     assert logging.getLogger("transformers").level == level
-    assert transformers.utils.logging.is_progress_bar_enabled()
+    assert transformers.utils.logging.is_progress_bar_enabled() == bars
