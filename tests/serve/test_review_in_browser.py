@@ -1,4 +1,8 @@
-"""The review page in headless Chromium, over a real server process: link, correct, reload, export, read again."""
+"""The review page in headless Chromium, over a real server process: link, correct, reload, export, read again.
+
+With NOMINA_AXE (the path of axe-core's axe.min.js), accessibility is checked too; with NOMINA_SCREENSHOTS (a folder),
+pictures of the page are left there.
+"""
 
 import json
 import os
@@ -35,7 +39,7 @@ def opened(browser, served):  # noqa: F811
             contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(20_000)
-        page.on("console", lambda message: "401" in message.text or noises.append(message.text))
+        page.on("console", lambda message: "Failed to load resource" in message.text or noises.append(message.text))
         page.on("pageerror", lambda error: noises.append(str(error)))
         page.on("request", lambda r: r.url.startswith((address, "blob:", "data:")) or noises.append(r.url))
         page.goto(address)
@@ -50,6 +54,7 @@ def opened(browser, served):  # noqa: F811
 def add(page, content):
     if not page.locator("#input").evaluate("each => each.open"):
         page.click("summary")
+    page.evaluate("document.getElementById('status').textContent = ''")
     page.fill("#paste", content)
     page.click("#add button")
     says(page, "documents added")
@@ -175,6 +180,16 @@ def test_two_tabs_do_not_overwrite_each_other(opened):
     assert second.is_visible("#conflict")
 
 
+def test_a_document_that_another_tab_has_added_is_taken_as_it_is_there(opened):
+    first = opened()
+    second = opened(context=first.context)
+    add(first, "Ataxia and seizure.")
+    press(first, "a")
+    add(second, "Ataxia and seizure.")
+    assert state(second).startswith("decided: A:4")
+    assert not first.is_visible("#conflict")
+
+
 def test_filters(opened):
     page = opened()
     add(page, "Ataxia, seizure.")
@@ -222,6 +237,97 @@ def test_the_token_is_asked_for_and_kept_for_the_tab(opened, kb, tmp_path):
         assert page.evaluate("Object.values(sessionStorage)") == ["secret"]
         assert service.client.get("/page/review.js").status_code == 200
         assert service.client.get("/info").status_code == 401
+
+
+def test_one_bad_document_does_not_stop_the_others(opened):
+    page = opened()
+    add(page, '{"id": "a", "text": "Ataxia."}')
+    section = {"start": 0, "end": 99, "name": "title"}
+    documents = [
+        {"id": "a", "text": "Seizure."},
+        {"id": "b", "text": "Fit.", "sections": [section]},
+        {"id": "c", "text": "Fit."},
+    ]
+    add(page, "\n".join(map(json.dumps, documents)))
+    page.wait_for_selector("#problem", state="visible")
+    assert page.text_content("#status") == "1 of 3 documents added"
+    assert page.text_content("#problem").startswith("a: another document has this id")
+    assert page.text_content("#problem").endswith("(and 1 more)")
+    assert page.locator("#document option").all_text_contents() == ["a", "c"]
+
+
+def test_a_file_is_dropped(opened):
+    page = opened()
+    drop = """([name, content]) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([content], name));
+      document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+    }"""
+    page.evaluate(drop, ["note.txt", "Ataxia 😀 fit."])
+    says(page, "1 of 1 documents added")
+    assert page.locator("#document option").all_text_contents() == ["note.txt"]
+    assert marks(page) == ["Ataxia", "fit"]
+
+
+def test_a_full_store_is_said_and_the_work_goes_on(opened):
+    page = opened()
+    add(page, "Ataxia.")
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full'); }; }")
+    press(page, "a")
+    assert "not saved" in page.text_content("#problem")
+    assert state(page).startswith("decided: A:4")
+
+
+def test_letters_can_be_switched_off(opened):
+    page = opened()
+    add(page, "Ataxia.")
+    page.uncheck("#keys")
+    press(page, "x")
+    assert state(page).startswith("not decided")
+    press(page, "Enter")
+    assert state(page).startswith("decided: A:4")
+
+
+def test_a_span_by_mouse(opened):
+    page = opened()
+    add(page, "😀 unknown words.")
+    page.evaluate(
+        "() => { const node = document.getElementById('text').firstChild;"
+        " getSelection().setBaseAndExtent(node, 2, node, 10); }"
+    )
+    page.click("#span")
+    says(page, "New mention: unknown")
+    assert words(page) == "unknown"
+    page.click("#nil")
+    assert state(page).startswith("decided: no concept")
+
+
+def test_mentions_that_overlap_are_reached_in_turn(opened):
+    page = opened()
+    mentions = [{"spans": [[0, 15]]}, {"spans": [[8, 15]]}, {"spans": [[0, 7], [16, 19]]}]
+    add(page, json.dumps({"id": "o", "text": "Febrile seizure fit", "mentions": mentions}))
+    assert marks(page) == ["Febrile", " ", "seizure", "fit"]
+    seizure = page.locator("mark", has_text="seizure")
+    seizure.click()
+    assert words(page) == "seizure"
+    seizure.click()
+    assert words(page) == "Febrile seizure"
+    page.locator("mark", has_text="fit").click()
+    assert words(page) == "Febrile fit"
+    press(page, "s")
+    says(page, "Split into 2")
+
+
+def test_a_screen_reader_finds_mentions_and_controls_by_name(opened):
+    page = opened()
+    add(page, "Ataxia.")
+    assert page.get_by_role("button", name="Ataxia", exact=True).get_attribute("aria-description") == "not decided"
+    press(page, "a")
+    assert page.get_by_role("button", name="Ataxia", exact=True).get_attribute("aria-description") == "decided"
+    assert page.get_by_role("combobox", name="Document").count() == 1
+    assert page.get_by_role("searchbox", name="Another concept").count() == 1
+    assert page.get_by_role("region", name="Concept").count() == 1
+    assert page.get_by_role("list", name="Candidates").count() == 1
 
 
 def test_headers_of_the_page(served):

@@ -21,7 +21,8 @@ _HEADERS = {
 }
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 _HTML = "text/html; charset=utf-8"
-_FILES = ("review.css", "client.js", "formats.js", "offsets.js", "review.js", "store.js", "text.js", "view.js")
+_SCRIPTS = "adding client deciding formats offsets page review store text view walking".split()
+_FILES = ("review.css", *(f"{name}.js" for name in _SCRIPTS))
 
 PAGE_PATHS = frozenset(("/", *(f"/page/{name}" for name in _FILES)))
 """What anybody may read who reaches the port: the page holds no data, and asks for the token itself."""

@@ -19,7 +19,7 @@ async function ask(path, options = {}) {
     await new Promise((done) => setTimeout(done, seconds * 1000));
   }
   if (answer.status === 401) throw new TokenNeeded("the service asks for its token");
-  const value = await answer.json();
+  const value = await answer.json().catch(() => ({})); // a proxy may answer otherwise
   if (!answer.ok) throw new Error(value.error ?? `the service answered ${answer.status}`);
   return value;
 }

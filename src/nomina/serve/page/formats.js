@@ -8,7 +8,7 @@ const NAMES = { t: "title", a: "abstract" };
 /** The documents of a file or of what was pasted. */
 export function documentsOf(content, name) {
   const first = content.trimStart();
-  if (/^\{\s*"(id|text|mentions|sections)"\s*:/.test(first)) return unique(jsonLines(content));
+  if (/^\{\s*"/.test(first)) return unique(jsonLines(content));
   if (/^[^\s|]{1,200}\|[ta]\|/.test(first)) return unique(pubtator(content));
   return content.trim() ? [{ id: name, text: content, mentions: [], sections: [] }] : [];
 }
@@ -37,17 +37,25 @@ function jsonLines(content) {
   return found;
 }
 
-function document({ id, text, mentions = [], sections = [] }) {
+function known({ ...record }, fields) {
+  const other = Object.keys(record).find((name) => !fields.includes(name));
+  if (other !== undefined) throw new Error(`${other} is unknown here; there are: ${fields.join(", ")}`);
+  return record;
+}
+
+function document(record) {
+  const { id, text, mentions = [], sections = [] } = known(record, ["id", "text", "mentions", "sections"]);
   if (typeof id !== "string" || typeof text !== "string") throw new Error("a document has an id and a text");
   if (!Array.isArray(mentions) || !Array.isArray(sections)) throw new Error("mentions and sections are lists");
   const offsets = offsetsOf(text);
   return { id, text, sections, mentions: mentions.map((each) => mention(each, text, offsets)) };
 }
 
-function mention({ spans, type = null, gold = [], text: own = null }, text, offsets) {
+function mention(record, text, offsets) {
+  const { spans, type = null, gold = [], text: own = null } = known(record, ["spans", "text", "type", "gold"]);
   if (!Array.isArray(spans) || !spans.length) throw new Error("a mention has spans");
   let before = 0;
-  for (const [start, end] of spans) {
+  for (const [start, end] of spans.map((span) => (Array.isArray(span) ? span : []))) {
     const whole = Number.isInteger(start) && Number.isInteger(end);
     if (!whole || start < before || end <= start || end > offsets.length) {
       throw new Error(`${JSON.stringify(spans)} are no spans of the text (${offsets.length} characters)`);

@@ -16,10 +16,15 @@ export class Store {
   #undos = [];
   #stale = new Set();
   #told;
+  #failed;
 
-  /** told: called when a document here and the one that is stored are no longer the same, with its key. */
-  constructor(told) {
+  /**
+   * told: called when a document here and the one that is stored are no longer the same, with its key;
+   * failed: called with an error when the browser cannot keep a document.
+   */
+  constructor(told, failed) {
     this.#told = told;
+    this.#failed = failed;
     this.documents = new Map();
     const keys = Array.from({ length: localStorage.length }, (_, number) => localStorage.key(number));
     const own = keys.filter((name) => name.startsWith(PREFIX));
@@ -37,11 +42,20 @@ export class Store {
     return this.#undos.length > 0;
   }
 
-  /** Keep a linked document, at the end. */
+  /** Whether a document is here; one that another tab has added since is from now on. */
+  has(key) {
+    if (this.documents.has(key)) return true;
+    const stored = read(PREFIX + key);
+    if (stored) this.documents.set(key, stored);
+    return stored !== null;
+  }
+
+  /** Keep a linked document, at the end, unless another tab has added it meanwhile. */
   add(key, record) {
+    if (this.has(key)) return;
     const orders = [...this.documents.values()].map(({ order }) => order);
     const order = Math.max(0, ...orders) + 1;
-    this.documents.set(key, { ...record, order, version: read(PREFIX + key)?.version ?? 0 });
+    this.documents.set(key, { ...record, order, version: 0 });
     this.#save(key);
   }
 
@@ -105,7 +119,8 @@ export class Store {
     try {
       localStorage.setItem(PREFIX + key, JSON.stringify(next));
     } catch {
-      throw new Error("the browser's store is full: this is not saved. Export, then remove documents");
+      this.#failed(new Error("the browser's store is full: this is not saved. Export, then remove documents"));
+      return;
     }
     this.documents.set(key, next);
   }

@@ -1,8 +1,8 @@
 // The text with its mentions: a stretch that several of them share belongs to the shortest.
 import { make } from "./view.js";
 
-/** Fill a box with a text; marks carry the numbers of their mentions. */
-export function showText(box, record, offsets, look) {
+/** Fill a box with a text; marks carry the numbers of their mentions. `select` gives them their looks. */
+export function showText(box, record, offsets) {
   const cuts = new Set([0, offsets.length]);
   record.mentions.forEach(({ spans }) => spans.flat().forEach((at) => cuts.add(at)));
   const edges = [...cuts].sort((a, b) => a - b);
@@ -15,7 +15,7 @@ export function showText(box, record, offsets, look) {
       nodes.push(document.createTextNode(words));
       continue;
     }
-    const node = make("mark", { textContent: words, tabIndex: -1, className: look(numbers[0]) });
+    const node = make("mark", { textContent: words });
     node.dataset.mentions = numbers.join(" ");
     node.setAttribute("role", "button");
     nodes.push(node);
@@ -37,6 +37,7 @@ function ownersOf(mentions, edges) {
   return owners;
 }
 
+const SAID = { open: "not decided", nil: "no concept", done: "decided" };
 const has = (node, number) => node.dataset.mentions.split(" ").includes(String(number));
 
 /** Show which mention is looked at; it alone is reached by Tab. */
@@ -44,7 +45,9 @@ export function select(box, number, look) {
   let first = null;
   for (const node of box.querySelectorAll("mark")) {
     const chosen = has(node, number);
-    node.className = look(Number(node.dataset.mentions.split(" ")[0])) + (chosen ? " chosen" : "");
+    const looks = look(Number(node.dataset.mentions.split(" ")[0]));
+    node.className = looks + (chosen ? " chosen" : "");
+    node.setAttribute("aria-description", SAID[looks.split(" ")[0]]);
     node.setAttribute("aria-pressed", String(chosen));
     node.tabIndex = -1;
     if (chosen) first ??= node;

@@ -1,0 +1,77 @@
+// Texts and files become linked documents, one after the other.
+import { TokenNeeded, link } from "./client.js";
+import { documentsOf } from "./formats.js";
+import { $, now, say, store, tried } from "./page.js";
+import { keyOf } from "./store.js";
+import { listDocuments, open, showCount, sorted } from "./walking.js";
+
+let stopped = null;
+
+async function addAll(documents) {
+  stopped = new AbortController();
+  const { signal } = stopped;
+  const failed = [];
+  Object.assign($("progress"), { max: documents.length, value: 0, hidden: false });
+  $("stop").hidden = false;
+  let done = 0;
+  try {
+    for (const each of documents) {
+      say(`Linking ${done + failed.length + 1} of ${documents.length}`);
+      try {
+        await addOne(each, signal);
+        done += 1;
+      } catch (error) {
+        if (error.name === "AbortError" || error instanceof TokenNeeded) throw error;
+        failed.push(`${each.id}: ${error.message}`);
+      }
+      $("progress").value = done + failed.length;
+    }
+  } finally {
+    $("progress").hidden = $("stop").hidden = true;
+    say(`${done} of ${documents.length} documents added`);
+  }
+  if (failed.length) throw new Error(failed[0] + (failed.length > 1 ? ` (and ${failed.length - 1} more)` : ""));
+}
+
+async function addOne(given, signal) {
+  const key = keyOf(given.id, given.text);
+  if (!store.has(key)) {
+    const alike = [...store.documents.values()].some(({ id }) => id === given.id);
+    if (alike) throw new Error("another document has this id: export and remove that one first, or rename this one");
+    const { predictions, kb } = await link(given, signal);
+    const gold = given.mentions.map((mention) => mention.gold);
+    const mentions = predictions.map((each, number) => fromPrediction(each, gold[number] ?? null));
+    store.add(key, { id: given.id, text: given.text, sections: given.sections, mentions: sorted(mentions), kb });
+  }
+  listDocuments();
+  if (now.key === null) open(key);
+  else showCount();
+}
+
+/** A mention as the page keeps it: a prediction, and the gold that somebody decided; null where nobody has. */
+export function fromPrediction({ mention, ...rest }, gold) {
+  return { ...rest, spans: mention.spans, text: mention.text, type: mention.type, gold, name: null };
+}
+
+async function contentOf(file) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    throw new Error(`${file.name} is not UTF-8`);
+  }
+}
+
+export const addFiles = tried(async (files) => {
+  const read = [];
+  for (const file of files) read.push(...documentsOf(await contentOf(file), file.name));
+  await addAll(read);
+  $("input").open = false;
+});
+
+export const addText = tried(async (content) => {
+  await addAll(documentsOf(content, `text-${keyOf("", content).slice(0, 8)}`));
+  $("paste").value = "";
+  $("input").open = false;
+});
+
+export const stop = () => stopped?.abort();

@@ -1,0 +1,113 @@
+// What somebody decides: concepts, none, other spans; and taking it back.
+import { fromPrediction } from "./adding.js";
+import * as client from "./client.js";
+import { NIL } from "./formats.js";
+import { textAt } from "./offsets.js";
+import { $, candidatesNow, here, mentionNow, now, say, store, tried } from "./page.js";
+import { pieces, selectedSpan } from "./text.js";
+import { stateOf } from "./view.js";
+import { anyDocument, draw, go, markNow, open, show, showCount, sorted } from "./walking.js";
+
+function change(mentions) {
+  store.change(now.key, mentions, now.mention);
+  showCount();
+}
+
+const decide = tried((gold, name) => {
+  if (mentionNow() === null) return;
+  change(here().mentions.with(now.mention, { ...mentionNow(), gold, name }));
+  markNow();
+  show();
+  say(stateOf(mentionNow(), NIL));
+});
+
+export function accept() {
+  const chosen = candidatesNow()[now.choice];
+  if (chosen) decide([[chosen.entity_id]], chosen.preferred);
+}
+
+export const nil = () => decide([[NIL]], null);
+
+export const undo = tried(() => {
+  const last = store.undo();
+  if (last === null) return say("There is nothing to undo");
+  if (last.key !== now.key) open(last.key);
+  draw();
+  go(last.selected, true);
+  say("Undone");
+});
+
+export const search = tried(async () => {
+  const words = $("query").value.trim();
+  const mention = mentionNow();
+  if (!words || mention === null) return;
+  const found = await client.search(words);
+  if (mention !== mentionNow()) return;
+  Object.assign(now, { found, choice: 0 });
+  show();
+  say(`${found.length} concepts found for ${words}`);
+  $("candidates").querySelector("button")?.focus();
+});
+
+/** Put new mentions in the place of one, or beside all. */
+async function put(spans, instead) {
+  const { key } = now;
+  const { id, text, sections } = here();
+  const asked = spans.map((span) => ({ spans: [span], type: instead?.type ?? null }));
+  const { predictions } = await client.link({ id, text, sections, mentions: asked });
+  const isGone = instead !== null && !here()?.mentions.includes(instead);
+  if (key !== now.key || isGone) return;
+  const found = predictions.map((each) => fromPrediction(each, null));
+  const mentions = sorted([...here().mentions.filter((each) => each !== instead), ...found]);
+  change(mentions);
+  draw();
+  go(mentions.indexOf(found[0]), true);
+}
+
+const selected = () => selectedSpan($("text"), here().text, now.offsets);
+
+export const newSpan = tried(async () => {
+  const span = selected();
+  if (span === null) return say("Select some of the text first");
+  const there = here().mentions.findIndex(({ spans }) => String(spans) === String(span));
+  if (there >= 0) {
+    go(there, true);
+    return say("This is a mention already");
+  }
+  await put([span], null);
+  say(`New mention: ${textAt(here().text, [span], now.offsets)}`);
+});
+
+export const split = tried(async () => {
+  const mention = mentionNow();
+  if (mention === null) return;
+  const spans = pieces(mention, selected(), here().text, now.offsets);
+  if (spans.length < 2) return say("Select a part of the mention to split off");
+  await put(spans, mention);
+  say(`Split into ${spans.length}`);
+});
+
+export const remove = tried(() => {
+  if (mentionNow() === null) return;
+  const at = now.mention;
+  change(here().mentions.toSpliced(at, 1));
+  draw();
+  go(Math.min(at, here().mentions.length - 1), true);
+  say("Removed");
+});
+
+/** After another tab changed the document: one of the two stays. */
+export function settle(theirs) {
+  const { key, mention } = now;
+  let isThere = true;
+  if (theirs) isThere = store.takeTheirs(key);
+  else store.keepMine(key);
+  open(isThere ? key : anyDocument());
+  if (isThere && mention < here().mentions.length) go(mention, true);
+}
+
+export function forget() {
+  if (!confirm("Remove this document and what you decided in it from this browser?")) return;
+  store.remove(now.key);
+  open(anyDocument());
+}
