@@ -2,7 +2,7 @@
 import { concept } from "./client.js";
 import { NIL } from "./formats.js";
 import { offsetsOf } from "./offsets.js";
-import { $, candidatesNow, here, mentionNow, now, say, store, tried } from "./page.js";
+import { $, candidatesNow, here, mentionNow, now, problem, say, store } from "./page.js";
 import { select, showText } from "./text.js";
 import { showCandidates, showConcept, stateOf } from "./view.js";
 
@@ -115,13 +115,17 @@ export function other(by) {
   say(`Candidate ${now.choice + 1} of ${all}: ${preferred}, ${id}`);
 }
 
-const showChosen = tried(async () => {
+async function showChosen() {
   const id = candidatesNow()[now.choice]?.entity_id;
   $("concept").replaceChildren();
   if (id === undefined) return;
-  const found = await concept(id);
-  if (candidatesNow()[now.choice]?.entity_id === id) showConcept($("concept"), found);
-});
+  try {
+    const found = await concept(id);
+    if (candidatesNow()[now.choice]?.entity_id === id) showConcept($("concept"), found);
+  } catch (error) {
+    problem(error);
+  }
+}
 
 /** After another filter or threshold. */
 export function refilter() {
