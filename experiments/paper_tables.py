@@ -70,11 +70,7 @@ Before fine-tuning MiniLM gains by plain self-alignment on clean-kb, 2.7 points 
 chance explains, and 4.9 on AskAPatient, which was not tested; with the published dictionaries of NCBI and BC5CDR-d the
 difference may be chance. It is above `sapbert-mini` and the default on clean-kb and on AskAPatient, below the default
 on NCBI as published. The development sets, which chose those two, say the opposite of NCBI (84.2 before, 82.2 after;
-two points are 16 mentions there) and the same of BC5CDR-d (81.3, 82.3). The design's first trial, MiniLM plainly
-aligned for 3.5 minutes, had 81.2 and 84.4 (any id, concepts, so the same measure): BC5CDR-d is met to 0.3 points, NCBI
-is 1.3 higher, with as many names and twice the time, with noise, with concepts joined across terminologies and with two
-weights averaged. The trial's weights are not kept, nor those of the variant `recipe` that is nearest to it (2.2 minutes
-beside two others on one GPU), so that neither can be tested against it. After fine-tuning little of any difference is
+two points are 16 mentions there) and the same of BC5CDR-d (81.3, 82.3). After fine-tuning little of any difference is
 left.
 """
 DISTILLATION = """### What distillation adds
