@@ -214,10 +214,11 @@ def _continuations(
     """All edges that may follow, and their sums: (n, beams * width); -inf where there is none."""
     edges, there = trie.children(state.nodes, width, marked)
     tokens = trie.tokens(edges)
+    steps = logits.gather(-1, tokens)
     if search.renormalise:
-        steps = torch.where(there, logits.gather(-1, tokens), -torch.inf).log_softmax(-1)
+        steps = torch.where(there, steps, -torch.inf).log_softmax(-1)
     else:
-        steps = logits.log_softmax(-1).gather(-1, tokens)
+        steps = steps - logits.logsumexp(-1, keepdim=True)
     sums = torch.where(there, state.scores[..., None] + steps, -torch.inf)
     return edges.flatten(1), sums.flatten(1)
 
