@@ -374,8 +374,8 @@ def test_table_phrases_are_cut_as_texts_are(table):
 
 
 PIECES = (
-    "no ", "no fever, ", "not not observed ", "FH:\n\n", "mother ", "he, his son", "whose mother ", "(no ", "-a, ", "a. ",
-    "\n", " ",
+    "no ", "no fever, ", "not not observed ", "FH:\n\n", "mother ", "he, his son", "whose mother ", "(no ", "-a, ",
+    "a. ", "\n", " ",
 )  # fmt: skip
 
 
