@@ -9,11 +9,10 @@ import pytest
 from trie_cases import walked, word_piece
 
 from nomina.cache import entries
-from nomina.errors import ArtifactError
 from nomina.files import home
 from nomina.generation import opening
 from nomina.generation.grown import GrownTrie
-from nomina.generation.opening import open_trie, read_trie, write_trie
+from nomina.generation.opening import open_trie
 from nomina.generation.spelling import Spelling
 from nomina.generation.trie import FlatTrie, Trie
 from nomina.kb.update import add, retire
@@ -135,21 +134,3 @@ def test_types_and_subtrees_restrict_without_a_new_trie(cache, make_kb, spelling
         found = walked(trie, trie.within(subset.rows))
         assert {kb.surface(row) for rows in found.values() for row in rows} == expected
     assert len(files()) == 1
-
-
-def test_a_trie_beside_a_model(make_kb, spelling, tmp_path: Path) -> None:
-    kb = make_kb(CONCEPTS)
-    write_trie(tmp_path / "trie", kb, spelling)
-    assert names(read_trie(tmp_path / "trie", kb), kb, spelling) == set(CONCEPTS.values())
-
-
-def test_a_trie_that_cannot_be_used_is_a_users_error(make_kb, spelling, tmp_path: Path) -> None:
-    kb = make_kb(CONCEPTS)
-    with pytest.raises(ArtifactError, match=r"cannot be read .*: save or fetch the model again"):
-        read_trie(tmp_path / "missing", kb)
-    write_trie(tmp_path / "trie", kb, spelling)
-    with pytest.raises(ArtifactError, match="is no trie of the KB made: save the model again with this KB"):
-        read_trie(tmp_path / "trie", make_kb({"X:1": "heart"}))
-    (tmp_path / "cut").write_bytes((tmp_path / "trie").read_bytes()[:-3])
-    with pytest.raises(ArtifactError):
-        read_trie(tmp_path / "cut", kb)

@@ -1,4 +1,4 @@
-"""The trie of a KB, made once per KB and spelling in the cache folder, or saved beside a model.
+"""The trie of a KB, made once per KB and spelling in the cache folder.
 
 A KB whose lineage has a version with a trie takes that, and makes a small one of the added rows beside it. Where these
 are more than an eighth of all, one is made of all.
@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nomina.arrays import cached, read
+from nomina.arrays import cached
 from nomina.arrays import write as write_arrays
-from nomina.errors import ArtifactError
 from nomina.files import home
 from nomina.generation.grown import GrownTrie
 from nomina.generation.layers import TrieArrays, layered
@@ -47,26 +46,6 @@ def open_trie(kb: KnowledgeBase, spelling: Spelling, progress: Progress | None =
         UsageError: the cache folder cannot be written to.
     """
     return _live(kb, _newest(kb, spelling, progress))
-
-
-def write_trie(path: Path, kb: KnowledgeBase, spelling: Spelling, progress: Progress | None = None) -> None:
-    """Make the trie of all rows of a KB at a place of one's own, such as a new model's folder."""
-    write_arrays(path, _made(kb, spelling, 0, progress))
-
-
-def read_trie(path: Path, kb: KnowledgeBase) -> FlatTrie | GrownTrie:
-    """A trie that ``write_trie`` made for this KB.
-
-    Raises:
-        ArtifactError: it cannot be read, or is none for a KB of as many rows.
-    """
-    try:
-        arrays = read(path)
-    except (OSError, ValueError) as error:
-        raise ArtifactError(f"{path} cannot be read ({error}): save or fetch the model again") from error
-    if not FlatTrie.is_whole(arrays, len(kb.names)):
-        raise ArtifactError(f"{path} is no trie of the KB {kb.manifest.name}: save the model again with this KB")
-    return _live(kb, FlatTrie(TrieArrays(*arrays)))
 
 
 def _live(kb: KnowledgeBase, trie: FlatTrie | GrownTrie) -> FlatTrie | GrownTrie:
