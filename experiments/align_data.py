@@ -1,4 +1,4 @@
-"""What the encoders are trained on and chosen by: merged concepts with their names, two dev sets, kinds of noise."""
+"""What the encoders are trained on: merged concepts with their names, kinds of noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from nomina.encoders.base import Encoder
 from nomina.text import normalise
 from nomina.training.examples import Ints, Pairs
 
@@ -137,48 +136,3 @@ def pairs_and_weights(names: Names, repeat: int, seed: int) -> tuple[Pairs, Ints
     concept = concept[order]
     weights = np.where(names.disease[concept] & (left != right), repeat, 1)
     return Pairs(concept, left, right), weights
-
-
-class DevSets:
-    """clean-kb on the development sets: MEDIC without corpus mentions, accuracy at 1 and 5 over concepts, any id.
-
-    A composite mention ``a|b`` is right if every part is.
-    """
-
-    def __init__(self, folder: Path, limit: int | None = None) -> None:
-        """Read them; ``limit``: only so many rows, and few mentions (to try things out)."""
-        dictionary = list(rows(folder / "dictionary.txt.xz"))[:limit]
-        self.names = [name for _, name in dictionary]
-        self.owners = [ids for ids, _ in dictionary]
-        self.ids = [frozenset(ids.replace("+", "|").split("|")) for ids in self.owners]
-        self.mentions = [
-            (corpus, mention.split("|"), frozenset(ids.replace("+", "|").split("|")))
-            for corpus, mention, ids in list(rows(folder / "dev.tsv.xz"))[:: 40 if limit else 1]
-        ]
-        self.parts = sorted({part for _, parts, _ in self.mentions for part in parts})
-
-    def accuracy(self, encoder: Encoder, batch_size: int = 1024) -> dict[str, float]:
-        """Percentages by ``corpus@k``, and the mean of both corpora at 1."""
-        concepts = dict(zip(self.parts, self._nearest(encoder, batch_size), strict=True))
-        right: dict[str, list[bool]] = defaultdict(list)
-        for corpus, parts, gold in self.mentions:
-            for k in (1, 5):
-                hit = all(any(self.ids[row] & gold for row in concepts[part][:k]) for part in parts)
-                right[f"{corpus}@{k}"].append(hit)
-        figures = {key: round(100 * sum(hits) / len(hits), 2) for key, hits in sorted(right.items())}
-        return {**figures, "dev": round((figures["ncbi@1"] + figures["bc5cdr-d@1"]) / 2, 3)}
-
-    def _nearest(self, encoder: Encoder, batch_size: int) -> Iterator[list[int]]:
-        """For each part the rows of the five nearest distinct concepts."""
-        import torch
-
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        names = torch.from_numpy(encoder.encode(self.names, batch_size)).to(device)
-        parts = torch.from_numpy(encoder.encode(self.parts, batch_size)).to(device)
-        for start in range(0, len(parts), 512):
-            best = (parts[start : start + 512] @ names.T).topk(60, dim=1).indices.cpu().tolist()
-            for ranked in best:
-                distinct: dict[str, int] = {}
-                for row in ranked:
-                    distinct.setdefault(self.owners[row], row)
-                yield list(distinct.values())[:5]

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import transformers
-from align_data import DevSets, Names, pairs_and_weights, read
+from align_data import Names, pairs_and_weights, read
+from dev_sets import DevSets
 from safetensors.torch import save
 from sapbert_align import Keeper, all_texts, command_line, finish, fit_options, say, table_vectors, versions
 
@@ -152,7 +153,7 @@ def apart(work: Any, *arguments: Any) -> None:  # noqa: ANN401
     process = forked(work, *arguments)
     process.join()
     if process.exitcode:
-        raise SystemExit(f"{work.__name__} failed")
+        raise SystemExit(f"{work.__name__} failed with {process.exitcode}")
 
 
 class Teacher(Encoder):

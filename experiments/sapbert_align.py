@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from align_data import NOISE, DevSets, Names, pairs_and_weights, read
+from align_data import NOISE, Names, pairs_and_weights, read
+from dev_sets import DevSets
 
 from nomina.encoders.base import TrainableEncoder
 from nomina.encoders.bert import BertEncoder, device_of

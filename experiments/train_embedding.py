@@ -3,14 +3,14 @@
     python experiments/train_embedding.py --data DATA --out OUT
 
 A small encoder leaves most of a GPU idle, so several variants train at once, each with the clock to itself.
-The averages of the variants' weights are tried as well. What comes out is ``OUT/align.tar.00N`` (the chosen model and
-all logs, in parts; put together with ``cat``) and ``OUT/align.json``.
+Averages of weights are tried as well: from the best single model on, the one that helps most is added as long as one
+does; the base and the models of ``--also`` may be in it. What comes out is ``OUT/align.tar.00N`` (the chosen model and
+all logs, in parts; put together with ``cat``) and ``OUT/align.json``; the chosen model lies in ``--work``/align/best.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 import transformers
-from align_data import DevSets
+from dev_sets import DevSets
 from safetensors.torch import load_file, save
 from sapbert_align import device_of, say, versions
 
@@ -32,9 +32,6 @@ from nomina.encoders.base import WEIGHTS
 from nomina.encoders.bert import BertEncoder
 
 HERE = Path(__file__).resolve().parent
-STARTED = time.monotonic()
-LAST_AVERAGE = 550
-"""Seconds after which no further average is tried."""
 STAGE = "align"
 PART = 15 * 2**20
 MOST_PARTS = 4
@@ -46,6 +43,9 @@ ALIGN = {
     "ms": ["--repeat", "3", "--noise", "0.3"],
     "ms-hard": ["--repeat", "3", "--noise", "0.3", "--hard", "0.3", "--seed", "1"],
     "infonce-hard": ["--repeat", "3", "--noise", "0.3", "--hard", "0.3", "--loss", "infonce", "--seed", "2"],
+    "ms-noisy": ["--repeat", "3", "--noise", "0.6", "--seed", "3", "--lr", "1e-4"],
+    "infonce-noisy": ["--repeat", "3", "--noise", "0.6", "--loss", "infonce", "--seed", "4", "--lr", "1e-4"],
+    "infonce-warm": ["--repeat", "3", "--noise", "0.3", "--loss", "infonce", "--seed", "5", "--temperature", "0.1"],
 }
 """``recipe`` is the plain one; the others join concepts, repeat diseases, add noise; ``hard``: also near concepts."""
 
@@ -59,6 +59,7 @@ def main() -> None:
     options.add_argument("--minutes", type=float, default=6.0)
     options.add_argument("--deadline", type=float, default=500, help="seconds after which trainings are cut off")
     options.add_argument("--only", nargs="*", help="variants")
+    options.add_argument("--also", type=Path, nargs="*", default=[], help="models that may be averaged in, too")
     options.add_argument("--limit", type=int, help="only so many concepts and rows, to try things out")
     options.add_argument("--extra", default="", help="further options of every variant")
     arguments = options.parse_args()
@@ -125,22 +126,31 @@ def relay(name: str, process: subprocess.Popen[str], folder: Path) -> None:
 
 
 def evaluate(arguments: argparse.Namespace, folder: Path, trained: list[str]) -> dict[str, dict[str, float]]:
-    """Development figures of the saved variants, and of the averages of two or more of them."""
+    """Development figures of all models, and of the averages of two or more of them that were tried."""
     dev = DevSets(arguments.data, arguments.limit)
     BertEncoder(arguments.data / "minilm", "mean", 25).save(folder / "base")
-    alone = ["base", *trained]
-    for size in range(2, len(alone) + 1):
-        for names in itertools.combinations(alone, size):
-            mean_of(folder, names)
-            trained = [*trained, "+".join(names)]
-    figures = {}
-    for name in trained:
-        if time.monotonic() - STARTED > LAST_AVERAGE and "+" in name:
-            break
+    for path in arguments.also:
+        shutil.copytree(path, folder / path.name, dirs_exist_ok=True)
+    alone = ["base", *(path.name for path in arguments.also), *trained]
+    figures: dict[str, dict[str, float]] = {}
+
+    def measured(name: str) -> float:
         encoder = load(folder / name)
         encoder.module.to(device_of("auto"))
         figures[name] = dev.accuracy(encoder)
         say(f"{name}: {json.dumps(figures[name])}")
+        return figures[name]["dev"]
+
+    best = max(alone, key=measured)
+    for _ in range(len(alone) - 1):
+        members = best.split("+")
+        wider = ["+".join([*members, name]) for name in alone if name not in members]
+        for name in wider:
+            mean_of(folder, tuple(name.split("+")))
+        found = max(wider, key=measured)
+        if figures[found]["dev"] <= figures[best]["dev"]:
+            break
+        best = found
     return figures
 
 
