@@ -4,9 +4,10 @@
 
 The teacher is one encoder, or several with their vectors side by side, each times its share; it gives its vectors of
 all names and of their noisy copies, cut to their principal directions and cached as float16 in ``--work``. A student
-is drawn to them, and its names to each other by the metric loss. Names are read and tokenised once; the variants are
-processes forked from there. ``OUT/distil.json`` holds the development figures of the teacher and of all variants,
-``OUT/distil.tar.00N`` (put together with ``cat``) the best weights of each, frozen embeddings left out.
+is drawn to them, and its names to each other by the metric loss. Names are read and tokenised once; teacher and
+variants are processes of their own, which do not inherit the tokenizer's threads (forked ones crashed).
+``OUT/distil.json`` holds the development figures of the teacher and of all variants, ``OUT/distil.tar.00N`` (put
+together with ``cat``) the best weights of each, frozen embeddings left out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import argparse
 import io
 import json
 import multiprocessing
-import os
 import tarfile
 import time
 from collections.abc import Sequence
@@ -94,12 +94,11 @@ def main() -> None:
     arguments.work.mkdir(parents=True, exist_ok=True)
     task = prepare(arguments)
     say(f"{len(task.names.texts)} names, {len(task.texts)} texts, tokenised after {time.monotonic() - started:.0f} s")
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads do not live on in a fork
     targets = arguments.work / "targets.npy"
     if not targets.exists():
         apart(teach_targets, task, targets)
         say(f"targets after {time.monotonic() - started:.0f} s")
-    processes = [forked(student, task, name, targets) for name in arguments.only]
+    processes = [begun(student, task, name, targets) for name in arguments.only]
     for process in processes:
         process.join()
     pack(arguments)
@@ -127,7 +126,7 @@ def options() -> argparse.ArgumentParser:
 
 
 def prepare(arguments: argparse.Namespace) -> Task:
-    """Names, noisy copies and their tokens, on the CPU: children of a fork cannot use a GPU that this process does."""
+    """Names, noisy copies and their tokens, on the CPU."""
     names = read(arguments.data, merge=not arguments.no_merge, limit=arguments.limit)
     texts = all_texts(arguments, names)
     teachers = [BertEncoder(folder, arguments.pooling, arguments.length) for folder in arguments.teachers]
@@ -141,16 +140,16 @@ def prepare(arguments: argparse.Namespace) -> Task:
     return Task(arguments, names, texts, tables, taught, DevSets(arguments.data, arguments.limit))
 
 
-def forked(work: Any, *arguments: Any) -> Any:  # noqa: ANN401
-    """A started process with what this one has in memory."""
-    process = multiprocessing.get_context("fork").Process(target=work, args=arguments)
+def begun(work: Any, *arguments: Any) -> Any:  # noqa: ANN401
+    """A started process."""
+    process = multiprocessing.get_context("spawn").Process(target=work, args=arguments)
     process.start()
     return process
 
 
 def apart(work: Any, *arguments: Any) -> None:  # noqa: ANN401
-    """Run in a process of its own, so that this one stays off the GPU."""
-    process = forked(work, *arguments)
+    """Run in a process of its own, whose memory on the GPU is free again afterwards."""
+    process = begun(work, *arguments)
     process.join()
     if process.exitcode:
         raise SystemExit(f"{work.__name__} failed with {process.exitcode}")

@@ -24,6 +24,9 @@ from nomina.training.names import Concepts
 
 FILES = {"ncbi": "dictionary.txt.xz", "bc5cdr": "mesh.txt.xz", "aap": "aap.txt.xz"}
 """The dictionary of each corpus: the one without mentions."""
+CLEAN, PUBLISHED = "clean", "published"
+FORMS = {"ncbi": (CLEAN, PUBLISHED)}
+"""Which dictionaries a corpus has: GenBioEL and ANGEL take BioSyn's for NCBI, with the mentions of the other splits."""
 
 _CHUNK = 1 << 14
 _MOST = 48
@@ -60,9 +63,17 @@ class Dictionary:
     ids: list[frozenset[str]]
 
     @classmethod
-    def read(cls, folder: Path, corpus: str, limit: int | None = None, keep: Iterable[Item] = ()) -> Dictionary:
-        """That of a corpus; ``limit``: only so many rows, and those of some mentions (to try things out)."""
-        listed = [(name, ids_of(ids)) for ids, name in rows(folder / FILES[corpus.partition("-")[0]])]
+    def read(
+        cls, folder: Path, corpus: str, limit: int | None = None, keep: Iterable[Item] = (), split: str | None = None
+    ) -> Dictionary:
+        """That of a corpus, for ``split`` the published one of that split, with the mentions of those before it.
+
+        ``limit``: only so many rows, and those of some mentions (to try things out).
+        """
+        named = {name: ids for ids, name in rows(folder / FILES[corpus.partition("-")[0]])}
+        if split:
+            named |= {row[3]: row[2] for row in rows(folder / "published.txt.xz") if row[:2] == [corpus, split]}
+        listed = [(name, ids_of(ids)) for name, ids in named.items()]
         if limit:
             wanted = frozenset(id for item in keep for id in item.gold)
             listed = [row for i, row in enumerate(listed) if i < limit or row[1] & wanted]
