@@ -37,6 +37,7 @@ from nomina.training.examples import Ints
 from nomina.training.kb_text import KbText, Named, TextOptions
 from nomina.training.loop import FitOptions, fit
 from nomina.training.seq2seq import Seq2SeqOptions, Seq2SeqTraining
+from nomina.training.similarity import SIMILARITIES
 from nomina.training.targets import MentionExamples, TargetOptions, name_set, targets_of
 
 STARTED = time.monotonic()
@@ -94,7 +95,8 @@ def command_line() -> argparse.Namespace:
     fine.add_argument("--seeds", type=int, nargs="*", default=[0])
     fine.add_argument("--epochs", type=float, default=10.0)
     fine.add_argument("--no-context", action="store_true")
-    fine.add_argument("--target", default="tfidf", choices=["tfidf", "shortest", "random"])
+    fine.add_argument("--target", default="tfidf", choices=[*SIMILARITIES, "shortest", "random"])
+    fine.add_argument("--similarity", default="", help="the encoder's folder, for the targets encoder and sentence")
     fine.add_argument("--top", type=int, default=1)
     fine.add_argument("--names", default="all", choices=["all", "shortest", "random"])
     fine.add_argument("--test", action="store_true")
@@ -228,7 +230,7 @@ def finetune(arguments: argparse.Namespace, device: torch.device, record: Record
         generator = started(arguments, generation.load(arguments.model), device)
         names = name_set(dictionary.concepts, arguments.names, seed)
         if targets is None or "random" in (arguments.target, arguments.names):
-            options = TargetOptions(arguments.target, arguments.top, seed)
+            options = TargetOptions(arguments.target, arguments.top, seed, arguments.similarity)
             targets = targets_of([parts.mention for parts, _ in known], [gold for _, gold in known], names, options)
         objective = examples(arguments, generator, [parts for parts, _ in known], targets, dictionary.texts, seed)
         judge = Judge(generator, dictionary, dev, names.row if arguments.names != "all" else None, trie)

@@ -47,7 +47,8 @@ def test_genbioel_is_what_the_paper_says_but_for_rate_and_batches():
     [
         ("generation.layers=one", "generation.layers are numbers, as in '1 3 5', not 'one'"),
         ("generation.smoothing=2", "generation.smoothing is a share, from 0 to 1"),
-        ("generation.target=longest", "generation.target is one of tfidf, shortest, random"),
+        ("generation.target=longest", "generation.target is one of tfidf, encoder, sentence, shortest, random"),
+        ("generation.target=sentence", "generation.target=sentence needs an encoder"),
         ("distil.teacher=aligned/", "a teacher is for encoders"),
         ("generation.others=0", "generation.others must be at least 1"),
     ],

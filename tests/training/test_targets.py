@@ -1,7 +1,5 @@
 """Which name a mention is to be written as: similarity, length, chance, sets of names."""
 
-import math
-
 import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -9,7 +7,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from nomina.errors import RecipeError
 from nomina.generation.prompt import Parts, Prompt
 from nomina.training.names import Concepts
-from nomina.training.targets import MentionExamples, Similarity, TargetOptions, name_set, targets_of
+from nomina.training.targets import MentionExamples, TargetOptions, name_set, targets_of
 
 TEXTS = ["Heart failure", "cardiac failure", "CHF", "weak heart", "failure of the heart", "Stroke"]
 CONCEPTS = Concepts(TEXTS, ["H", "S", "none"], np.array([0, 0, 0, 0, 0, 1, 1]), np.array([0, 1, 2, 3, 4, 5, 2]))
@@ -18,25 +16,6 @@ H, S = np.array([0]), np.array([1])
 
 def chosen(mention, gold=H, concepts=CONCEPTS, **options):
     return targets_of([mention], [gold], concepts, TargetOptions(**options))[0].tolist()
-
-
-def test_the_similarity_is_the_cosine_of_weighted_grams():
-    # " ab", "ab " of "ab"; " ab", "abc", "bc " of "abc": two names; " ab" is in both.
-    similar = Similarity(["ab", "abc"])
-    both, one = math.log(1 + 2 / 2), math.log(1 + 2 / 1)
-    ab, abc = [both, one], [both, one, one]
-    expected = both * both / math.sqrt(sum(x * x for x in ab) * sum(x * x for x in abc))
-    assert similar("ab", "abc") == pytest.approx(expected)
-    assert similar("ab", "ab") == pytest.approx(1.0)
-    assert similar("ab", "xy") == 0.0
-
-
-def test_a_gram_that_no_name_has_makes_a_mention_less_similar():
-    similar = Similarity(["ab", "abc"])
-    both, one, none = math.log(2), math.log(3), math.log(3)
-    # "abx": " ab", "abx", "bx ", two of which no name has.
-    expected = both * both / math.sqrt((both**2 + one**2) * (both**2 + 2 * none**2))
-    assert similar("abx", "ab") == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

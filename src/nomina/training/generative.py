@@ -175,7 +175,8 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
     parts, gold = [prompt.parts(query) for query, _ in known], [own for _, own in known]
     if recipe.preference.loss != "none":
         return stage.of_corpus(recipe, generator, task.kb, task.concepts, prompt, parts, gold, task.cache, say)
-    targets = targets_of([p.mention for p in parts], gold, names, TargetOptions(wanted.target, wanted.top, seed))
+    options = TargetOptions(wanted.target, wanted.top, seed, wanted.similarity)
+    targets = targets_of([part.mention for part in parts], gold, names, options)
     examples = MentionExamples(prompt.of_parts(parts), targets, task.concepts.texts, prompt, seed)
     return _writing(recipe, generator, examples)
 

@@ -164,8 +164,10 @@ class GenerationRecipe:
         prompt: whether the decoder begins with "MENTION is"; a saved generator that has no prompt gets none.
         others: other synonyms beside a mention in pre-training, at most.
         around: most tokens of these, or of a definition.
-        target: the name a mention is to be written as: "tfidf", the most similar one, "shortest" or "random".
-        top: of tfidf so many, of which each epoch draws one.
+        target: the name a mention is to be written as: the most similar one, by "tfidf", an "encoder" that nomina has
+            saved or a "sentence" encoder of Hugging Face; "shortest" or "random".
+        top: of the similar ones so many, of which each epoch draws one.
+        similarity: the folder of the encoder for these.
         similar: in pre-training the target is the synonym most similar to the mention, not any.
         names: names of a concept that may be written: "all", "shortest" or "random", one of them.
         smoothing: of labels.
@@ -178,8 +180,9 @@ class GenerationRecipe:
     prompt: bool = True
     others: int = 6
     around: int = 64
-    target: Literal["tfidf", "shortest", "random"] = "tfidf"
+    target: Literal["tfidf", "encoder", "sentence", "shortest", "random"] = "tfidf"
     top: int = 1
+    similarity: str = ""
     similar: bool = False
     names: Literal["all", "shortest", "random"] = "all"
     smoothing: float = 0.1
@@ -375,6 +378,10 @@ def _check_together(values: Mapping[str, Any]) -> None:
         raise RecipeError("names are no mentions where objective.loss is biosyn: set data.names to 0")
     if not all(word.isdigit() for word in values["generation.layers"].split()):
         raise RecipeError(f"generation.layers are numbers, as in '1 3 5', not {values['generation.layers']!r}")
+    if values["generation.target"] in ("encoder", "sentence") and not values["generation.similarity"]:
+        raise RecipeError(
+            f"generation.target={values['generation.target']} needs an encoder: name one as generation.similarity"
+        )
     if values["preference.loss"] != "none" and (values["encoder.kind"], values["generation.names"]) != (
         "generator",
         "all",

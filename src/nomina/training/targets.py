@@ -6,23 +6,25 @@ mention itself for its most similar "synonym", and nothing is learnt from it: fi
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nomina.errors import RecipeError
 from nomina.generation.prompt import Prompt, Prompted
-from nomina.linkers.postings import Postings, build, occurrences
 from nomina.text import normalise
 from nomina.training.examples import Ints
 from nomina.training.names import Concepts
 from nomina.training.pieces import Drawn, Examples, Pieces
+from nomina.training.similarity import SIMILARITIES, Similarity, similarity_of
 
-Target = Literal["tfidf", "shortest", "random"]
+Target = Literal["tfidf", "encoder", "sentence", "shortest", "random"]
 NameSet = Literal["all", "shortest", "random"]
+
+_DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +32,17 @@ class TargetOptions:
     """How targets are chosen; the defaults are the paper's.
 
     Attributes:
-        target: "tfidf", the names most similar to the mention by character 3-grams; "shortest"; "random", one for each
-            mention (table 4).
-        top: of "tfidf", so many names, of which each epoch draws one.
+        target: the names most similar to the mention, by one of ``SIMILARITIES`` ("tfidf": character 3-grams);
+            "shortest"; "random", one for each mention (table 4).
+        top: of similar names so many, of which each epoch draws one (ANGEL, figure A: 1, 3 or 5).
         seed: of all that is random.
+        similarity: the folder of the encoder that says what is similar, where the target asks for one.
     """
 
     target: Target = "tfidf"
     top: int = 1
     seed: int = 0
+    similarity: str = ""
 
 
 def name_set(concepts: Concepts, kind: NameSet, seed: int = 0) -> Concepts:
@@ -56,35 +60,6 @@ def name_set(concepts: Concepts, kind: NameSet, seed: int = 0) -> Concepts:
     return concepts.chosen(chosen)
 
 
-class Similarity:
-    """The cosine of texts by character 3-grams, weighted by TF-IDF over all names of a KB.
-
-    Args:
-        keys: the look-up key of each name.
-    """
-
-    def __init__(self, keys: Sequence[str]) -> None:
-        self._postings: Postings = build(keys)
-        self._kept: dict[str, dict[int, float]] = {}
-
-    def __call__(self, one: str, other: str) -> float:
-        """Between 0 and 1, of two look-up keys."""
-        left, right = sorted((self._vector(one), self._vector(other)), key=len)
-        return sum(weight * right.get(gram, 0.0) for gram, weight in left.items())
-
-    def _vector(self, key: str) -> dict[int, float]:
-        if key not in self._kept:
-            found, known = occurrences([key]), self._postings.grams
-            places = np.searchsorted(known, found.grams).clip(max=max(len(known) - 1, 0))
-            # A gram that no name has still makes a mention longer.
-            unseen = math.log1p(self._postings.size)
-            idf = np.where(known[places] == found.grams, self._postings.idf[places], unseen)
-            weights = found.times * idf[found.gram]
-            scaled = weights / max(float(np.sqrt((weights**2).sum())), 1e-9)
-            self._kept[key] = dict(zip(found.grams[found.gram].tolist(), scaled.tolist(), strict=True))
-        return self._kept[key]
-
-
 def targets_of(mentions: Sequence[str], gold: Sequence[Ints], concepts: Concepts, options: TargetOptions) -> list[Ints]:
     """The rows of the names that each mention may be written as, best first; of a tie the first of the KB.
 
@@ -95,36 +70,46 @@ def targets_of(mentions: Sequence[str], gold: Sequence[Ints], concepts: Concepts
         options: See there.
 
     Raises:
-        RecipeError: a mention's concepts have no name.
+        ArtifactError: the folder of the similarity holds no encoder.
+        RecipeError: a mention's concepts have no name, or the similarity needs a folder.
     """
+    owned = _owned(concepts, {tuple(own.tolist()) for own in gold})
+    keys = [(normalise(text), tuple(own.tolist())) for text, own in zip(mentions, gold, strict=True)]
+    if options.target == "random":
+        rng = np.random.default_rng([options.seed, 4])
+        return [rng.choice(owned[own], 1) for _, own in keys]
+    asked = dict(zip(reversed(keys), reversed(mentions), strict=True))
+    rows_of = [owned[own] for _, own in asked]
+    worth = _worth(list(asked.values()), rows_of, concepts.texts, options)
+    top = options.top if options.target in SIMILARITIES else 1
+    best = {
+        key: rows[np.argsort(np.round(values, _DECIMALS), kind="stable")][:top]
+        for key, rows, values in zip(asked, rows_of, worth, strict=True)
+    }
+    return [best[key] for key in keys]
+
+
+def _owned(concepts: Concepts, groups: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], Ints]:
+    """The rows that some concepts have together, each once, in order."""
     first = np.searchsorted(concepts.concept, np.arange(len(concepts.ids) + 1))
-    rng = np.random.default_rng([options.seed, 4])
-    similar = Similarity([normalise(text) for text in concepts.texts]) if options.target == "tfidf" else None
-    known: dict[tuple[str, tuple[int, ...]], Ints] = {}
-    found = []
-    for text, own in zip(mentions, gold, strict=True):
-        rows = np.concatenate([concepts.row[first[c] : first[c + 1]] for c in own.tolist()] or [np.zeros(0, np.int64)])
+    found = {}
+    for own in groups:
+        rows = np.concatenate([np.zeros(0, np.int64), *(concepts.row[first[c] : first[c + 1]] for c in own)])
         if not len(rows):
             raise RecipeError("the concepts of a mention have no name in the KB: leave such mentions out")
-        if options.target == "random":
-            found.append(rng.choice(rows, 1))
-            continue
-        key = normalise(text), tuple(own.tolist())
-        if key not in known:
-            known[key] = _best(key[0], rows, concepts.texts, similar)[: options.top if similar else 1]
-        found.append(known[key])
+        found[own] = rows[np.sort(np.unique(rows, return_index=True)[1])]
     return found
 
 
-def _best(mention: str, rows: Ints, texts: Sequence[str], similar: Similarity | None) -> Ints:
-    """Rows by similarity to a mention, else by length; each once."""
-    rows = rows[np.sort(np.unique(rows, return_index=True)[1])]
-    if similar is None:
-        worth = np.array([len(texts[row]) for row in rows.tolist()], np.float64)
-    else:
-        worth = -np.array([similar(mention, normalise(texts[row])) for row in rows.tolist()])
-    best: Ints = rows[np.argsort(np.round(worth, 6), kind="stable")]
-    return best
+def _worth(
+    mentions: Sequence[str], rows: Sequence[Ints], texts: Sequence[str], options: TargetOptions
+) -> list[NDArray[np.float64]]:
+    """What the rows of each mention are sorted by, the best lowest: their similarity to it, or their lengths."""
+    names = [[texts[row] for row in own.tolist()] for own in rows]
+    if options.target not in SIMILARITIES:
+        return [np.array([len(name) for name in own], np.float64) for own in names]
+    similar: Similarity = similarity_of(options.target, texts, options.similarity)
+    return [-values for values in similar(mentions, names)]
 
 
 class MentionExamples(Examples):

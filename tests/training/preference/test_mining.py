@@ -26,7 +26,7 @@ from nomina.training.preference.mining import Mentions, MineOptions, mine  # noq
 from nomina.training.preference.objective import PreferenceOptions, PreferenceTraining  # noqa: E402
 from nomina.training.preference.pairs import PairOptions, Ranked, folds, joined, select  # noqa: E402
 from nomina.training.preference.rounds import kept_pairs, kept_reference  # noqa: E402
-from nomina.training.targets import Similarity  # noqa: E402
+from nomina.training.similarity.tfidf import TfidfSimilarity  # noqa: E402
 
 WORDS = ["[PAD]", "[SEP]", "[UNK]", *"short tall heart attack finger toe stature seizure is start end of and".split()]
 NAMES = {
@@ -178,7 +178,10 @@ def test_a_synonym_stands_in_where_nothing_is_right(kb):
 def test_similar_wrong_names_can_take_the_place_of_beams(kb):
     world = World(kb)
     keys, owners = list(kb.names), world.concepts.owners()
-    similar, found = Similarity(keys), world.told(world.mine(top=2, negatives="tfidf", missing="synonym", own=False))
+    similar, found = (
+        TfidfSimilarity(keys).cosine,
+        world.told(world.mine(top=2, negatives="tfidf", missing="synonym", own=False)),
+    )
     for number, gold in enumerate(GOLD * 2):
         text, right = TEXTS[number % 8], world.concepts.ids.index(gold)
         scores = {
