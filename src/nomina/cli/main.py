@@ -36,6 +36,7 @@ COMMANDS: dict[str, Command] = {
     "corpus": Command("nomina.cli.corpus:corpus", "Describe annotated corpora, or write them in another format."),
     "evaluate": Command("nomina.cli.evaluate:evaluate", "Score predictions against a corpus."),
     "serve": Command("nomina.cli.serve:serve", "Answer requests to link texts, over HTTP."),
+    "review": Command("nomina.cli.review:review", "Look into review projects: what is next, who agrees."),
     "train": Command("nomina.cli.train:train", "Train an encoder on a KB's names or a corpus."),
     "encode": Command("nomina.cli.encode:encode", "Write the vectors of names to a .npy file."),
     "index": Command("nomina.cli.index:index", "Make the vectors of a KB's names before they are needed."),

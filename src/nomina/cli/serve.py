@@ -24,6 +24,7 @@ Examples:
   nomina serve
   nomina serve --kb mesh.kb --linker model/ --workers 4
   nomina serve --host 0.0.0.0 --token-file token.txt
+  nomina serve --project team.sqlite
 """
 
 
@@ -45,6 +46,13 @@ Examples:
     help=f"Requests have to bring the token in this file (else in {TOKEN}, if that is set).",
 )
 @click.option("--allow-origin", multiple=True, metavar="URL", help="Web pages from there may ask; may be repeated.")
+@click.option(
+    "--project",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A project that the review page works on, with annotators and times; made where it is missing.",
+)
+@click.option("--blind", is_flag=True, help="Annotators of the project see their own decisions only.")
 @click.option("--max-body", type=click.IntRange(1), default=16_000_000, show_default=True, help="Bytes of a request.")
 @click.option("--max-documents", type=click.IntRange(1), default=256, show_default=True, help="Of a request to /link.")
 @click.option("--max-characters", type=click.IntRange(1), default=1_000_000, show_default=True, help="Of a document.")
@@ -63,6 +71,8 @@ def serve(
     workers: int,
     token_file: Path | None,
     allow_origin: tuple[str, ...],
+    project: Path | None,
+    blind: bool,
     max_body: int,
     max_documents: int,
     max_characters: int,
@@ -85,9 +95,10 @@ def serve(
     from nomina.serve.options import Limits, Settings
 
     token = read_token(token_file)
+    check_project(project, blind)
     settings = Settings(
         kb, linker, k, threshold, spans, not no_context, token, allow_origin, access_log,
-        Limits(max_body, max_documents, max_characters, queue=queue, seconds=timeout),
+        Limits(max_body, max_documents, max_characters, queue=queue, seconds=timeout), project, blind,
     )  # fmt: skip
     with bind(host, port) as bound:
         if host not in _LOOPBACK and token is None:
@@ -124,3 +135,18 @@ def read_token(file: Path | None) -> str | None:
     if not token or not (token.isascii() and token.isprintable()) or " " in token:
         raise UsageError(f"{where} holds no token: one line of letters, digits and signs, without spaces")
     return token
+
+
+def check_project(file: Path | None, blind: bool) -> None:
+    """Make a project where it is missing, before anything is answered.
+
+    Raises:
+        UsageError: it cannot be had, or there is none that annotators could be blind in.
+    """
+    if file is None:
+        if blind:
+            raise UsageError("--blind is about a project: name one with --project")
+        return
+    from nomina.review.project import Project
+
+    Project(file).close()

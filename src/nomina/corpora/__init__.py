@@ -33,6 +33,7 @@ CORPORA: dict[str, str] = {
     "bigbio_jsonl": "nomina.corpora.bigbio_jsonl",
     "bigbio_parquet": "nomina.corpora.bigbio_parquet",
     "docbin": "nomina.corpora.docbin",
+    "project": "nomina.corpora.project",
     "jsonl": "nomina.corpora.jsonl",
 }
 """Format name -> module, in the order in which they are asked whether a file is theirs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -15,10 +15,12 @@ from starlette.middleware.cors import CORSMiddleware
 
 from nomina import __version__
 from nomina.serve.batch import BatchResponse
+from nomina.serve.bodies import JSON, check_type, read
 from nomina.serve.engine import Linked
 from nomina.serve.errors import Refusal, broken_down
 from nomina.serve.guard import App, Guard, problem
 from nomina.serve.options import MOST_CONCEPTS
+from nomina.serve.project import BODIES, add_project
 from nomina.serve.review import add_page
 from nomina.serve.schema import (
     ConceptOut,
@@ -33,7 +35,6 @@ from nomina.serve.schema import (
 )
 from nomina.serve.service import Service
 
-JSON = "application/json"
 NDJSON = "application/x-ndjson"
 _TEXT = "text/plain; version=0.0.4"
 _REF = "#/components/schemas/{model}"
@@ -78,9 +79,10 @@ def make_app(service: Service) -> App:
     _add_linking(app, service)
     _add_reading(app, service)
     _add_state(app, service)
+    add_project(app, service)
     add_page(app)
     _add_errors(app)
-    _describe(app)
+    _describe(app, (*_BODIES, *(BODIES if service.desk else ())))
     guarded: Any = Guard(app, service.settings, service.metrics)
     if service.settings.origins:
         return CORSMiddleware(
@@ -103,8 +105,8 @@ def _add_linking(app: FastAPI, service: Service) -> None:
     )
     async def link(request: Request) -> Response:
         """Link one text, or documents with or without mentions."""
-        _check_type(request, JSON)
-        asked = link_request(await _read(request, limits.seconds))
+        check_type(request, JSON)
+        asked = link_request(await read(request, limits.seconds))
         documents = asked.checked(limits)
         linked = await _answered(service.batcher.link(documents, asked.asked), limits.seconds)
         return Response(f'{{"documents":[{",".join(linked.documents)}]}}', media_type=JSON)
@@ -125,7 +127,7 @@ def _add_linking(app: FastAPI, service: Service) -> None:
 
         A line that is no document is answered with its number and why; the others are linked all the same.
         """
-        _check_type(request, NDJSON)
+        check_type(request, NDJSON)
         asked = LinkRequest("", None, k, threshold, tuple(types or ()), tuple(under or ())).asked
         await _answered(service.batcher.link([], asked), limits.seconds)
         return BatchResponse(service, asked, NDJSON)
@@ -149,8 +151,10 @@ def _add_reading(app: FastAPI, service: Service) -> None:
 def _add_state(app: FastAPI, service: Service) -> None:
     @app.get("/info", responses=_problems())
     async def info() -> dict[str, Any]:
-        """The knowledge base with its release and fingerprint, the model, the versions, the limits."""
-        return service.engine.info()
+        """The knowledge base with its release and fingerprint, the model, the versions, the limits, the project."""
+        settings = service.settings
+        project = None if settings.project is None else {"name": settings.project.name, "blind": settings.blind}
+        return {**service.engine.info(), "project": project}
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -191,22 +195,6 @@ def _add_errors(app: FastAPI) -> None:
         return Response(problem(ValueError(error.detail)), error.status_code, error.headers, JSON)
 
 
-def _check_type(request: Request, wanted: str) -> None:
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given != wanted:
-        raise Refusal(415, f"send the body as {wanted} (header Content-Type)")
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise Refusal(415, "send the body as it is, not packed")
-
-
-async def _read(request: Request, seconds: float) -> bytes:
-    try:
-        async with asyncio.timeout(seconds):
-            return await request.body()
-    except TimeoutError as error:
-        raise Refusal(408, "the body came too slowly", {"connection": "close"}) from error
-
-
 async def _answered(work: Awaitable[Linked], seconds: float) -> Linked:
     try:
         async with asyncio.timeout(seconds):
@@ -220,15 +208,18 @@ def _lines() -> dict[str, Any]:
     return {"description": "One line a document.", "content": {NDJSON: {"schema": schema}}}
 
 
-def _describe(app: FastAPI) -> None:
+_BODIES = (LinkRequest, DocumentIn, DocumentOut, LineError)
+
+
+def _describe(app: FastAPI, kinds: Sequence[type[object]]) -> None:
     """Add the types of bodies that the routes read themselves to the OpenAPI document."""
     made: Callable[[], dict[str, Any]] = app.openapi
 
     def openapi() -> dict[str, Any]:
         document = made()
         schemas = document["components"]["schemas"]
-        for kind in (LinkRequest, DocumentIn, DocumentOut, LineError):
-            schema = TypeAdapter(kind).json_schema(ref_template=_REF)
+        for kind in kinds:
+            schema = TypeAdapter[object](kind).json_schema(ref_template=_REF)
             for name, inner in schema.pop("$defs", {}).items():
                 schemas.setdefault(name, inner)
             schemas[kind.__name__] = schema

@@ -6,10 +6,12 @@ from nomina.errors import NominaError
 
 
 class Refusal(NominaError):
-    """An answer with a status of its own and one line that says why; ``headers`` go with it."""
+    """An answer with a status of its own and one line that says why; ``headers`` and ``facts`` go with it."""
 
-    def __init__(self, status: int, why: str, headers: dict[str, str] | None = None) -> None:
-        self.status, self.headers = status, headers or {}
+    def __init__(
+        self, status: int, why: str, headers: dict[str, str] | None = None, facts: dict[str, object] | None = None
+    ) -> None:
+        self.status, self.headers, self.facts = status, headers or {}, facts or {}
         super().__init__(why)
 
 

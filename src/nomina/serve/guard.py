@@ -121,6 +121,8 @@ def shown_path(path: str) -> str:
     """A path without what a user wrote into it."""
     if path.startswith("/concepts/"):
         return "/concepts/{id}"
+    if path.startswith("/project/"):
+        return "/project"
     return path if path in PATHS else "other"
 
 
@@ -135,7 +137,8 @@ async def refuse(send: Send, refusal: Refusal) -> None:
 
 def problem(error: Exception) -> bytes:
     """The body of a refusal: one line."""
-    return json.dumps({"error": " ".join(str(error).split())}, ensure_ascii=True).encode()
+    facts = error.facts if isinstance(error, Refusal) else {}
+    return json.dumps({"error": " ".join(str(error).split()), **facts}, ensure_ascii=True).encode()
 
 
 def _digest(token: bytes) -> bytes:

@@ -8,10 +8,38 @@ from __future__ import annotations
 
 from collections.abc import MutableSequence
 
-PATHS = ("/link", "/link/batch", "/concepts/{id}", "/search", "/info", "/healthz", "/readyz", "/metrics", "other")
+PATHS = (
+    "/link",
+    "/link/batch",
+    "/concepts/{id}",
+    "/search",
+    "/info",
+    "/project",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "other",
+)
 """What requests are counted under: paths without what a user wrote."""
 
-_STATUSES = ("200", "400", "401", "404", "405", "408", "413", "415", "422", "429", "500", "503", "504", "other")
+_STATUSES = (
+    "200",
+    "400",
+    "401",
+    "403",
+    "404",
+    "405",
+    "408",
+    "409",
+    "413",
+    "415",
+    "422",
+    "429",
+    "500",
+    "503",
+    "504",
+    "other",
+)
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _SECONDS = "nomina_link_seconds"
 

@@ -48,6 +48,8 @@ class Settings:
         origins: of web pages that may ask from a browser.
         access_log: whether each request is a line on stderr.
         limits: what is refused.
+        project: a review project that the page works on; None: it keeps its work in the browser.
+        blind: whether annotators see their own decisions only.
     """
 
     kb: str | Path = "hpo"
@@ -60,3 +62,5 @@ class Settings:
     origins: tuple[str, ...] = ()
     access_log: bool = True
     limits: Limits = field(default_factory=Limits)
+    project: Path | None = None
+    blind: bool = False

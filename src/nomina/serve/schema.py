@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from nomina.corpora.common import SHOWN, stands
 from nomina.enumerations import joined
 from nomina.records import parser
+from nomina.serve.bodies import parsed
 from nomina.serve.errors import Refusal
 from nomina.serve.options import MOST_CONCEPTS, Limits
 from nomina.types import Candidate, Document, Experiencer, Mention, Name, Section, Span
 
 _STRICT = {"extra": "forbid"}
 _MOST_FILTERS = 100
-
-T = TypeVar("T")
 
 Offset = Annotated[int, Field(ge=0, lt=1 << 31)]
 Filter = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(max_length=_MOST_FILTERS)]
@@ -155,7 +153,7 @@ def link_request(raw: bytes) -> LinkRequest:
     Raises:
         Refusal: it is none.
     """
-    return _parsed(_LINK, raw)
+    return parsed(_LINK, raw)
 
 
 def batch_line(raw: bytes, limits: Limits) -> Document:
@@ -164,16 +162,7 @@ def batch_line(raw: bytes, limits: Limits) -> Document:
     Raises:
         Refusal: it is no document.
     """
-    return _document(_parsed(_DOCUMENT, raw), limits, "")
-
-
-def _parsed(parse: Callable[[str], T], raw: bytes) -> T:
-    try:
-        return parse(raw.decode())
-    except UnicodeDecodeError as error:
-        raise Refusal(422, f"byte {error.start} (from 0) is not UTF-8") from error
-    except ValueError as error:
-        raise Refusal(422, str(error).replace("; a line has:", "; there are:")) from error
+    return _document(parsed(_DOCUMENT, raw), limits, "")
 
 
 _LINK = parser(LinkRequest)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from nomina.errors import NominaError
 from nomina.serve.batching import Batcher
+from nomina.serve.desk import Desk
 from nomina.serve.engine import Engine
 from nomina.serve.errors import Refusal, busy
 from nomina.serve.metrics import Metrics
@@ -24,6 +25,7 @@ class Service:
     def __init__(self, settings: Settings, engine: Engine, metrics: Metrics) -> None:
         self.settings, self.engine, self.metrics = settings, engine, metrics
         self.batcher = Batcher(lambda: self.engine, settings.limits.queue, metrics)
+        self.desk = None if settings.project is None else Desk(settings.project, settings.limits.seconds)
         self._lookups = 0
         self._reload: asyncio.Task[None] | None = None
         self._again = False
@@ -37,6 +39,8 @@ class Service:
         await self.batcher.stop()
         if self._reload is not None:
             self._reload.cancel()
+        if self.desk is not None:
+            self.desk.close()
         self.engine.close()
 
     async def look_up(self, ask: Callable[[Engine], Awaitable[str]]) -> str:

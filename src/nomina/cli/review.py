@@ -1,0 +1,124 @@
+"""``nomina review``: what to decide next in a project, and how far annotators agree."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from nomina.errors import UsageError
+
+if TYPE_CHECKING:
+    from nomina.review.agreement import Agreement, Disagreement, Opinion
+
+_FILE = click.Path(path_type=Path)
+_WIDTH = 34
+_LABELS = {
+    "documents": "documents that both have begun",
+    "left_out": "  others, left out",
+    "undecided": "mentions undecided by one, left out",
+    "both": "spans that are mentions for both",
+    "only_first": "  for the first only",
+    "only_second": "  for the second only",
+    "span_f1": "F1 of spans",
+    "same": "shared spans with the same concept",
+    "concepts": "  as a share",
+    "concept_kappa": "  Cohen's kappa",
+    "proposed": "proposed mentions both decided",
+    "mention_kappa": "  Cohen's kappa, mention or not",
+}
+_COLUMNS = ("document_id", "spans", "mention", "first", "second", "first_name", "second_name")
+
+
+@click.group()
+def review() -> None:
+    """Look into review projects (nomina serve --project): what is next, and who agrees with whom."""
+
+
+@review.command("next")
+@click.argument("project", type=_FILE)
+@click.option("-n", "most", type=click.IntRange(1), default=20, show_default=True, help="Documents at most.")
+@click.option("--annotator", multiple=True, metavar="NAME", help="Whose decisions count; by default everybody's.")
+def next_(project: Path, most: int, annotator: tuple[str, ...]) -> None:
+    """List the documents that are not done, the most uncertain first.
+
+    Columns: id, uncertainty (mean over undecided mentions of 1 - probability, from 0 to 1), undecided mentions, all
+    mentions.
+    """
+    from nomina.review import views
+    from nomina.review.project import Project
+
+    with Project(project, writes=False) as opened:
+        rows = views.most_uncertain(views.rows(opened, annotator))
+    click.echo("document_id\tuncertainty\tundecided\tmentions")
+    for row in rows[:most]:
+        click.echo(f"{row.id}\t{row.uncertainty or 0.0:.4f}\t{row.open}\t{row.mentions}")
+
+
+@review.command()
+@click.argument("first", type=_FILE)
+@click.argument("second", type=_FILE, required=False)
+@click.option("--between", nargs=2, metavar="NAME NAME", help="Annotators: one of each project, or two of one.")
+@click.option("--tsv", type=_FILE, metavar="FILE", help="List what they disagree on there (- is standard output).")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def agreement(
+    first: Path, second: Path | None, between: tuple[str, str] | None, tsv: Path | None, as_json: bool
+) -> None:
+    """Compare the decisions of two projects, or of two annotators of one."""
+    from nomina.review.agreement import Side, agreement
+    from nomina.review.project import Project
+
+    if second is None and between is None:
+        raise UsageError("name two projects, or two annotators of one with --between")
+    ours, theirs = ((between[0],), (between[1],)) if between else ((), ())
+    with Project(first, writes=False) as one, Project(second or first, writes=False) as other:
+        figures, found = agreement(Side(one, ours), Side(other, theirs))
+    if tsv is not None:
+        _list(found, tsv)
+    if as_json:
+        click.echo(json.dumps(asdict(figures), indent=2))
+    elif tsv != Path("-"):
+        _show(figures)
+
+
+def _show(figures: Agreement) -> None:
+    values = asdict(figures)
+    for key, label in _LABELS.items():
+        value = values[key]
+        shown = "not defined" if value is None else f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
+        click.echo(f"{label:<{_WIDTH}}  {shown}")
+
+
+def _list(found: Iterable[Disagreement], place: Path) -> None:
+    from nomina.corpora.common import written
+
+    if place == Path("-"):
+        _write(found, sys.stdout)
+        return
+    with written(place) as stream:
+        _write(found, stream)
+
+
+def _write(found: Iterable[Disagreement], stream: TextIO) -> None:
+    from nomina.review.records import key_of
+
+    stream.write("\t".join(_COLUMNS) + "\n")
+    for each in found:
+        sides = each.first, each.second
+        cells = (each.document_id, key_of(each.spans), each.text, *map(_ids, sides), *map(_name, sides))
+        stream.write("\t".join(" ".join(cell.split()) for cell in cells) + "\n")
+
+
+def _ids(opinion: Opinion | None) -> str:
+    if opinion is None or opinion.gold is None:
+        return "no mention"
+    return "|".join("/".join(part) for part in opinion.gold)
+
+
+def _name(opinion: Opinion | None) -> str:
+    return (opinion and opinion.name) or ""

@@ -1,0 +1,55 @@
+"""Bodies of requests: of the type that they should have, read within the time that they may take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from fastapi import Request
+
+from nomina.serve.errors import Refusal
+
+JSON = "application/json"
+
+T = TypeVar("T")
+
+
+def check_type(request: Request, wanted: str) -> None:
+    """Refuse a body that is said to be something else, or packed.
+
+    Raises:
+        Refusal: it is.
+    """
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given != wanted:
+        raise Refusal(415, f"send the body as {wanted} (header Content-Type)")
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise Refusal(415, "send the body as it is, not packed")
+
+
+async def read(request: Request, seconds: float) -> bytes:
+    """The whole body.
+
+    Raises:
+        Refusal: it came too slowly.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await request.body()
+    except TimeoutError as error:
+        raise Refusal(408, "the body came too slowly", {"connection": "close"}) from error
+
+
+def parsed(parse: Callable[[str], T], raw: bytes) -> T:
+    """A body as ``nomina.records.parser`` makes it.
+
+    Raises:
+        Refusal: it is none.
+    """
+    try:
+        return parse(raw.decode())
+    except UnicodeDecodeError as error:
+        raise Refusal(422, f"byte {error.start} (from 0) is not UTF-8") from error
+    except ValueError as error:
+        raise Refusal(422, str(error).replace("; a line has:", "; there are:")) from error

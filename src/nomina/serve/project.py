@@ -1,0 +1,236 @@
+"""The routes of a review project: its documents, one of them, what is decided in it, and the whole as a corpus.
+
+Nothing of it is answered under a host's name without a token: a web page whose name is made to lead to this machine
+could read it otherwise (DNS rebinding); addresses of numbers cannot be made to.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from fastapi import Depends, FastAPI, Query, Request, Response
+from fastapi import Path as InPath
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse
+
+from nomina.corpora import write_corpus
+from nomina.records import parser
+from nomina.review import views
+from nomina.review.opening import transaction
+from nomina.review.project import Project
+from nomina.review.records import Added, Change, check_annotator, check_save
+from nomina.serve.bodies import JSON, check_type, parsed, read
+from nomina.serve.desk import Desk
+from nomina.serve.errors import Refusal
+from nomina.serve.options import Limits
+from nomina.serve.schema import Problem
+from nomina.serve.service import Service
+
+_STRICT = {"extra": "forbid"}
+_REF = "#/components/schemas/{model}"
+_FORMATS = {"jsonl": "application/x-ndjson", "pubtator": "text/plain", "bioc_xml": "application/xml"}
+_MOST_CHANGES = 5000
+_WHY = {
+    401: "The token is missing or wrong.",
+    403: "A host's name needs a token.",
+    404: "The service has no project, or the project no such document.",
+    409: "Somebody has saved a newer revision.",
+    413: "Too much.",
+    415: "The body is no JSON.",
+    422: "A value cannot be.",
+}
+
+Number = Annotated[int, InPath(ge=1, lt=1 << 62)]
+Names = Annotated[list[str] | None, Query(max_length=100, description="Whose decisions count; by default all.")]
+
+
+@dataclass(frozen=True, slots=True)
+class AddRequest:
+    """A document to add; ``save`` is a number of 16 to 64 hexadecimal digits that no other save has."""
+
+    annotator: str
+    save: str
+    document: Added
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    def __post_init__(self) -> None:
+        check_annotator(self.annotator)
+        check_save(self.save)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRequest:
+    """What an annotator decided, having seen a revision of the document."""
+
+    annotator: str
+    save: str
+    revision: int
+    changes: tuple[Change, ...]
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+
+    def __post_init__(self) -> None:
+        check_annotator(self.annotator)
+        check_save(self.save)
+        if not 0 < len(self.changes) <= _MOST_CHANGES:
+            raise ValueError(f"a save has 1 to {_MOST_CHANGES:,} changes")
+
+
+BODIES = (AddRequest, ChangeRequest)
+"""For the OpenAPI document: routes that read them themselves are there where a service has a project."""
+
+_ADD = parser(AddRequest)
+_CHANGE = parser(ChangeRequest)
+
+
+def add_project(app: FastAPI, service: Service) -> None:
+    """Answer at ``/project``, where the service has a project."""
+    desk = service.desk
+    if desk is None:
+        return
+    guarded = [Depends(_checked_host(service.settings.token is not None))]
+    _add_reading(app, desk, guarded)
+    _add_writing(app, desk, guarded, service.settings.limits)
+
+
+def _checked_host(has_token: bool) -> Any:  # noqa: ANN401
+    async def check(request: Request) -> None:
+        if not has_token and not _is_number(request.url.hostname or ""):
+            raise Refusal(403, "a project is answered for at a number, such as 127.0.0.1, or with a token")
+
+    return check
+
+
+def _is_number(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _add_reading(app: FastAPI, desk: Desk, guarded: list[Any]) -> None:
+    @app.get("/project", dependencies=guarded, responses=_problems(403, 422))
+    async def documents(annotator: Names = None) -> Response:
+        """The documents with their revisions, how much is undecided in each, and how uncertain that is."""
+        return _json(await desk.do(lambda project: _listed(project, _names(annotator))))
+
+    @app.get("/project/documents/{number}", dependencies=guarded, responses=_problems(403, 404, 422))
+    async def document(number: Number, annotator: Names = None) -> Response:
+        """A document with its mentions, what was said of them and the latest decisions."""
+        return _json(await desk.do(lambda project: _shown(project, number, _names(annotator))))
+
+    @app.get(
+        "/project/export",
+        dependencies=guarded,
+        response_class=FileResponse,
+        responses=_problems(403, 422),
+    )
+    async def export(
+        format: Annotated[str, Query(pattern=f"^({'|'.join(_FORMATS)})$")] = "jsonl", annotator: Names = None
+    ) -> Response:
+        """The documents with the mentions that are decided, as a corpus."""
+        folder = tempfile.TemporaryDirectory()
+        path = Path(folder.name, "export")
+        try:
+            await desk.do(lambda project: _written(project, path, format, _names(annotator)))
+        except BaseException:
+            folder.cleanup()
+            raise
+        return FileResponse(path, media_type=_FORMATS[format], background=BackgroundTask(folder.cleanup))
+
+
+def _add_writing(app: FastAPI, desk: Desk, guarded: list[Any], limits: Limits) -> None:
+    @app.post(
+        "/project/documents",
+        dependencies=guarded,
+        responses=_problems(403, 413, 415, 422),
+        openapi_extra=_body("AddRequest"),
+    )
+    async def add(request: Request) -> Response:
+        """Add a linked document; one that is there already stays as it is."""
+        check_type(request, JSON)
+        asked = parsed(_ADD, await read(request, limits.seconds))
+        _check_size(asked.document, limits)
+        by = check_annotator(asked.annotator)
+        return _json({"number": await desk.do(lambda project: project.add(asked.document, by, asked.save))})
+
+    @app.post(
+        "/project/documents/{number}/changes",
+        dependencies=guarded,
+        responses=_problems(403, 404, 409, 413, 415, 422),
+        openapi_extra=_body("ChangeRequest"),
+    )
+    async def change(number: Number, request: Request) -> Response:
+        """Save decisions; refused where somebody has saved a newer revision. Sent again, it is saved once."""
+        check_type(request, JSON)
+        asked = parsed(_CHANGE, await read(request, limits.seconds))
+        by = check_annotator(asked.annotator)
+        revision = await desk.do(lambda project: project.change(number, asked.revision, asked.changes, by, asked.save))
+        return _json({"revision": revision})
+
+
+def _listed(project: Project, names: tuple[str, ...]) -> dict[str, object]:
+    rows = [row._asdict() for row in views.rows(project, names)]
+    return {"annotators": list(views.annotators_of(project)), "documents": rows}
+
+
+def _shown(project: Project, number: int, names: tuple[str, ...]) -> dict[str, object]:
+    with transaction(project.connection, project.path, "DEFERRED"):
+        text, found = views.text_of(project, number), views.mentions(project, number, names)
+    mentions = [
+        {
+            **json.loads(seen.finding),
+            "key": seen.key,
+            "spans": seen.spans,
+            "type": seen.type,
+            "gold": seen.gold if seen.state == "decided" else None,
+            "name": seen.name,
+            "annotator": seen.annotator,
+            "time": seen.time,
+        }
+        for seen in found
+        if seen.is_own and seen.state != "rejected"
+    ]
+    sections = [{"start": section.start, "end": section.end, "name": section.name} for section in text.sections]
+    return {**text._asdict(), "sections": sections, "mentions": mentions}
+
+
+def _written(project: Project, path: Path, format: str, names: tuple[str, ...]) -> None:
+    with transaction(project.connection, project.path, "DEFERRED"):
+        write_corpus(views.documents(project, names), path, format)
+
+
+def _check_size(document: Added, limits: Limits) -> None:
+    if len(document.text) > limits.characters:
+        raise Refusal(413, f"text has {len(document.text):,} characters, the most is {limits.characters:,}")
+    if len(document.mentions) > limits.mentions:
+        raise Refusal(413, f"mentions are {len(document.mentions):,}, the most is {limits.mentions:,}")
+
+
+def _names(given: list[str] | None) -> tuple[str, ...]:
+    try:
+        return tuple(check_annotator(name) for name in given or ())
+    except ValueError as error:
+        raise Refusal(422, str(error)) from error
+
+
+def _json(value: object) -> Response:
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Response(body, media_type=JSON, headers={"cache-control": "no-store"})
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": Problem, "description": _WHY[status]} for status in (401, *statuses)}
+
+
+def _body(name: str) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": {"$ref": _REF.format(model=name)}}}}}
