@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,17 +115,22 @@ class CascadeLinker(Linker):
     def _near(self, queries: Sequence[Query], k: int, within: NDArray[np.bool_] | None) -> Ranking:
         """The encoder's ranking, names that are narrower than the mention or say the opposite lower."""
         rows, scores, rules = self.embedding.rank(queries, k + _DEEPER, within)
-        for query, own, given in zip(queries, rows, scores, strict=True):
-            said = _families(normalise(query.mention.text))
-            contrary = denied(said)
-            for place, row in enumerate(own[own != NO_ROW].tolist()):
-                if terms := self._narrowing(row):
-                    given[place] -= NARROWER * sum(not said.issuperset(term.families) for term in terms)
-                if contrary and contrary & _families(self.kb.names[row]):
-                    given[place] -= CONTRARY
+        self._put_lower([_said(query.mention.text) for query in queries], rows, scores)
         order = np.lexsort((rows, -scores), axis=1)[:, :k]
         best = np.arange(len(rows))[:, None], order
         return Ranking(rows[best], scores[best], rules[best])
+
+    def _put_lower(self, asked: Sequence[_Said], rows: NDArray[np.int64], scores: NDArray[np.float32]) -> None:
+        """Take off the scores what words cost that the mention does not say; most names have none, of either kind."""
+        distinct, at = np.unique(rows, return_inverse=True)
+        narrow = np.array([row != NO_ROW and bool(self._narrowing(row)) for row in distinct.tolist()], np.bool_)
+        for i, j in np.argwhere(narrow[at].reshape(rows.shape)).tolist():
+            terms = self._narrowing(int(rows[i, j]))
+            scores[i, j] -= NARROWER * sum(not asked[i].families.issuperset(term.families) for term in terms)
+        for i, said in enumerate(asked):
+            for j in np.flatnonzero(rows[i] != NO_ROW).tolist() if said.contrary else ():
+                if said.contrary & _families(self.kb.names[int(rows[i, j])]):
+                    scores[i, j] -= CONTRARY
 
     def link(
         self,
@@ -162,6 +167,19 @@ class CascadeLinker(Linker):
         if linker.state()["fingerprint"] != state["fingerprint"]:
             raise ArtifactError(f"{state['encoder']} is another encoder than before: make the linker again")
         return linker
+
+
+class _Said(NamedTuple):
+    """The families of a mention's words, and those of words that say the opposite."""
+
+    families: frozenset[str]
+    contrary: frozenset[str]
+
+
+@lru_cache(maxsize=1 << 12)  # where k concepts need more names, the same mentions come again
+def _said(text: str) -> _Said:
+    said = _families(normalise(text))
+    return _Said(said, denied(said))
 
 
 def _families(key: str) -> frozenset[str]:
