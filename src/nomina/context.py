@@ -104,13 +104,12 @@ def attributes(text: str, spans: Sequence[Span]) -> list[Attributes]:
     [Attributes(negated=False, experiencer='patient', hypothetical=True)]
     """
     lowered = _lowered(text)
-    words = _WORD.findall(lowered) if spans else []
-    denied = _reached_in(text, lowered, words, spans, _negation())
+    words = frozenset(_WORD.findall(lowered)) if spans else frozenset()
+    tables = (_negation(), _family(), _hypothetical())
+    denied, relatives, feared = _reached_in(text, lowered, words, spans, tables)
     denied.update((start, end) for start, end in spans if _minus(text, start, end))
-    relatives = _reached_in(text, lowered, words, spans, _family())
     if not _family().signals.isdisjoint(words):
         relatives.update(_in_family_section(text, spans))
-    feared = _reached_in(text, lowered, words, spans, _hypothetical())
     return [
         Attributes(span in denied, "family" if span in relatives else "patient", span in feared)
         for span in map(tuple, spans)
@@ -193,21 +192,26 @@ def _sentences(bounds: list[int], places: Iterable[int]) -> list[Span]:
     return [(bounds[i - 1], bounds[i]) for i in sorted({bisect_right(bounds, place) for place in places})]
 
 
-def _reached_in(text: str, lowered: str, words: Sequence[str], spans: Sequence[Span], table: _Table) -> set[Span]:
-    """The mentions of a text that some trigger of the table reaches."""
-    reached: set[Span] = set()
-    betrayals = _betrayals(lowered, words, table)
-    if not betrayals:
+def _reached_in(
+    text: str, lowered: str, words: frozenset[str], spans: Sequence[Span], tables: Sequence[_Table]
+) -> list[set[Span]]:
+    """For each table, the mentions of a text that some trigger of it reaches."""
+    reached: list[set[Span]] = [set() for _ in tables]
+    betrayals = [_betrayals(lowered, words, table) for table in tables]
+    if not any(betrayals):
         return reached
     bounds = _bounds(text)
     held: dict[int, list[Span]] = {}
     for start, end in spans:
         held.setdefault(bounds[bisect_right(bounds, start) - 1], []).append((start, end))
-    for begin, end in _sentences(bounds, betrayals):
-        if begin in held:
-            found = table.passing.finditer(lowered, begin, end) if table.passing else ()
-            passing = [match.span(match.lastindex or 0) for match in found]
-            reached.update(_reached(_tokens(lowered, begin, end), held[begin], table, passing))
+    read: dict[int, _Tokens] = {}
+    for table, places, mentions in zip(tables, betrayals, reached, strict=True):
+        for begin, end in _sentences(bounds, places):
+            if begin in held:
+                tokens = read[begin] = read.get(begin) or _tokens(lowered, begin, end)
+                found = table.passing.finditer(lowered, begin, end) if table.passing else ()
+                passing = [match.span(match.lastindex or 0) for match in found]
+                mentions.update(_reached(tokens, held[begin], table, passing))
     return reached
 
 
@@ -232,12 +236,12 @@ def _in_family_section(text: str, spans: Iterable[Span]) -> list[Span]:
 
 def _cues(tokens: _Tokens, mentions: Sequence[Span], table: _Table) -> list[_Cue]:
     """The phrases of a table, left to right; none that overlaps a mention."""
-    cues, at = [], 0
-    while at < len(tokens.words):
-        cue = _cue(tokens, at, mentions, table) if tokens.words[at] in table.longest else None
-        if cue:
+    cues: list[_Cue] = []
+    behind = 0
+    for at in [at for at, word in enumerate(tokens.words) if word in table.longest]:
+        if at >= behind and (cue := _cue(tokens, at, mentions, table)):
             cues.append(cue)
-        at = cue.behind if cue else at + 1
+            behind = cue.behind
     return cues
 
 
