@@ -32,3 +32,27 @@ def served(kb):
 
     with Served(kb.path, "--max-body", 100_000, "--max-documents", 20, "--max-characters", 50_000) as service:
         yield service
+
+
+@pytest.fixture
+def opened(browser, served):
+    """Opens the page of a service; it must be silent and ask nothing of anybody but its service."""
+    contexts, noises = [], []
+
+    def open_page(service=served, context=None, **options):
+        address = f"http://127.0.0.1:{service.port}/"
+        if context is None:
+            context = browser.new_context(**options)
+            contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", lambda message: "Failed to load resource" in message.text or noises.append(message.text))
+        page.on("pageerror", lambda error: noises.append(str(error)))
+        page.on("request", lambda r: r.url.startswith((address, "blob:", "data:")) or noises.append(r.url))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert noises == []

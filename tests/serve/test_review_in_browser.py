@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from browser_cases import CONTRAST, browser  # noqa: F401, the fixture
+from page_cases import add, exported, marks, press, says, state, words
 from serve_cases import Served
 
-from nomina.corpora import read_corpus
 from nomina.kb.build import BuildOptions, build
 from nomina.types import Entity, Name
 
@@ -25,68 +25,6 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 SCRIPT = "<script>alert(1)</script>"
 TEXT = f"😀 Fit, 𝐀taxia and {SCRIPT}; seizure.\nShort stature."
 DOCUMENT = "9|t|😀 Fit.\n9|a|Ataxia and seizure.\n9\t2\t5\tFit\tDisease\tA:2\n9\t7\t13\tAtaxia\tDisease\t\n"
-
-
-@pytest.fixture
-def opened(browser, served):  # noqa: F811
-    """Opens the page of a service; it must be silent and ask nothing of anybody but its service."""
-    contexts, noises = [], []
-
-    def open_page(service=served, context=None, **options):
-        address = f"http://127.0.0.1:{service.port}/"
-        if context is None:
-            context = browser.new_context(**options)
-            contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.on("console", lambda message: "Failed to load resource" in message.text or noises.append(message.text))
-        page.on("pageerror", lambda error: noises.append(str(error)))
-        page.on("request", lambda r: r.url.startswith((address, "blob:", "data:")) or noises.append(r.url))
-        page.goto(address)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert noises == []
-
-
-def add(page, content):
-    if not page.locator("#input").evaluate("each => each.open"):
-        page.click("summary")
-    page.evaluate("document.getElementById('status').textContent = ''")
-    page.fill("#paste", content)
-    page.click("#add button")
-    says(page, "documents added")
-
-
-def says(page, words):
-    page.wait_for_function("words => document.getElementById('status').textContent.includes(words)", arg=words)
-
-
-def words(page):
-    return page.text_content("#words")
-
-
-def state(page):
-    return page.text_content("#state")
-
-
-def marks(page):
-    return page.locator("mark").all_text_contents()
-
-
-def exported(page, button, path):
-    with page.expect_download() as waiting:
-        page.click(button)
-    waiting.value.save_as(path)
-    return list(read_corpus(path))
-
-
-def press(page, *keys):
-    page.locator("mark[tabindex='0']").focus()
-    for key in keys:
-        page.keyboard.press(key)
 
 
 def test_link_correct_reload_export_and_read_again(opened, tmp_path):
@@ -108,6 +46,7 @@ def test_link_correct_reload_export_and_read_again(opened, tmp_path):
     assert all(TEXT[slice(*mention.spans[0])] == mention.text for mention in document.mentions)
     (again,) = exported(page, "#pubtator", tmp_path / "reviewed.pubtator")
     assert [mention.gold for mention in again.mentions] == [mention.gold for mention in document.mentions]
+    assert exported(page, "#bioc", tmp_path / "reviewed.xml") == [document]
     assert again.text == TEXT.replace("\n", " ")
     page.on("dialog", lambda dialog: dialog.accept())
     page.click("#forget")

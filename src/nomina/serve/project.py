@@ -19,6 +19,7 @@ from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
 from nomina.corpora import write_corpus
+from nomina.enumerations import joined
 from nomina.records import parser
 from nomina.review import views
 from nomina.review.opening import transaction
@@ -191,6 +192,7 @@ def _shown(project: Project, number: int, names: tuple[str, ...]) -> dict[str, o
             **json.loads(seen.finding),
             "key": seen.key,
             "spans": seen.spans,
+            "text": joined(text.text, seen.spans),
             "type": seen.type,
             "gold": seen.gold if seen.state == "decided" else None,
             "name": seen.name,

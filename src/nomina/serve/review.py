@@ -21,7 +21,7 @@ _HEADERS = {
 }
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 _HTML = "text/html; charset=utf-8"
-_SCRIPTS = "adding client deciding formats offsets page review store text view walking".split()
+_SCRIPTS = "adding bioc changes client deciding formats offsets page project review store text view walking".split()
 _FILES = ("review.css", *(f"{name}.js" for name in _SCRIPTS))
 
 PAGE_PATHS = frozenset(("/", *(f"/page/{name}" for name in _FILES)))

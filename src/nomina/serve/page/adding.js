@@ -1,9 +1,10 @@
 // Texts and files become linked documents, one after the other.
+import { sorted } from "./changes.js";
 import { TokenNeeded, link } from "./client.js";
 import { documentsOf } from "./formats.js";
 import { $, now, say, store, tried } from "./page.js";
 import { keyOf } from "./store.js";
-import { listDocuments, open, showCount, sorted } from "./walking.js";
+import { listDocuments, open, showCount } from "./walking.js";
 
 let stopped = null;
 
@@ -34,17 +35,15 @@ async function addAll(documents) {
 }
 
 async function addOne(given, signal) {
-  const key = keyOf(given.id, given.text);
-  if (!store.has(key)) {
-    const alike = [...store.documents.values()].some(({ id }) => id === given.id);
-    if (alike) throw new Error("another document has this id: export and remove that one first, or rename this one");
+  let key = await store.find(given.id, given.text);
+  if (key === null) {
     const { predictions, kb } = await link(given, signal);
     const gold = given.mentions.map((mention) => mention.gold);
     const mentions = predictions.map((each, number) => fromPrediction(each, gold[number] ?? null));
-    store.add(key, { id: given.id, text: given.text, sections: given.sections, mentions: sorted(mentions), kb });
+    key = await store.add({ id: given.id, text: given.text, sections: given.sections, mentions: sorted(mentions), kb });
   }
   listDocuments();
-  if (now.key === null) open(key);
+  if (now.key === null) await open(key);
   else showCount();
 }
 

@@ -4,11 +4,30 @@ const concepts = new Map();
 
 export class TokenNeeded extends Error {}
 
+/** Somebody has saved the document meanwhile: who, and when. */
+export class Conflict extends Error {
+  constructor({ error, annotator, time }) {
+    super(error);
+    Object.assign(this, { annotator, time });
+  }
+}
+
 export function setToken(token) {
   sessionStorage.setItem(TOKEN, token);
 }
 
 async function ask(path, options = {}) {
+  const answer = await answered(path, options);
+  const value = await answer.json().catch(() => ({})); // a proxy may answer otherwise
+  if (answer.status === 409) throw new Conflict(value);
+  if (!answer.ok) throw failure(answer, value);
+  return value;
+}
+
+const failure = ({ status }, { error }) =>
+  Object.assign(new Error(error ?? `the service answered ${status}`), { status });
+
+async function answered(path, options = {}) {
   const token = sessionStorage.getItem(TOKEN);
   const headers = { ...options.headers, ...(token ? { authorization: `Bearer ${token}` } : {}) };
   let answer;
@@ -19,9 +38,12 @@ async function ask(path, options = {}) {
     await new Promise((done) => setTimeout(done, seconds * 1000));
   }
   if (answer.status === 401) throw new TokenNeeded("the service asks for its token");
-  const value = await answer.json().catch(() => ({})); // a proxy may answer otherwise
-  if (!answer.ok) throw new Error(value.error ?? `the service answered ${answer.status}`);
-  return value;
+  return answer;
+}
+
+function post(path, value, signal) {
+  const headers = { "content-type": "application/json" };
+  return ask(path, { method: "POST", headers, body: JSON.stringify(value), signal });
 }
 
 export const info = () => ask("info");
@@ -29,9 +51,7 @@ export const info = () => ask("info");
 /** The predictions for a document: of its mentions, or of those that are found where it has none. */
 export async function link({ id, text, mentions, sections }, signal) {
   const asked = mentions.map(({ spans, type }) => ({ spans, ...(type ? { type } : {}) }));
-  const body = JSON.stringify({ documents: [{ id, text, mentions: asked, sections }] });
-  const headers = { "content-type": "application/json" };
-  const { documents } = await ask("link", { method: "POST", headers, body, signal });
+  const { documents } = await post("link", { documents: [{ id, text, mentions: asked, sections }] }, signal);
   return documents[0];
 }
 
@@ -43,4 +63,18 @@ export async function search(words) {
 export async function concept(id) {
   if (!concepts.has(id)) concepts.set(id, await ask(`concepts/${encodeURIComponent(id)}`));
   return concepts.get(id);
+}
+
+// Of a project; names are those of the annotators whose decisions count, none: all.
+const whose = (names) => new URLSearchParams(names.map((name) => ["annotator", name]));
+
+export const projectList = (names) => ask(`project?${whose(names)}`);
+export const projectDocument = (number, names) => ask(`project/documents/${number}?${whose(names)}`);
+export const projectAdd = (value) => post("project/documents", value);
+export const projectChange = (number, value) => post(`project/documents/${number}/changes`, value);
+
+export async function projectExport(format, names) {
+  const answer = await answered(`project/export?format=${format}&${whose(names)}`);
+  if (!answer.ok) throw failure(answer, await answer.json().catch(() => ({})));
+  return answer.text();
 }

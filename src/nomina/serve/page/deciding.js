@@ -1,12 +1,13 @@
 // What somebody decides: concepts, none, other spans; and taking it back.
 import { fromPrediction } from "./adding.js";
+import { sorted } from "./changes.js";
 import * as client from "./client.js";
 import { NIL } from "./formats.js";
 import { textAt } from "./offsets.js";
 import { $, candidatesNow, here, mentionNow, now, say, store, tried } from "./page.js";
 import { pieces, selectedSpan } from "./text.js";
 import { stateOf } from "./view.js";
-import { anyDocument, draw, go, markNow, open, show, showCount, sorted } from "./walking.js";
+import { anyDocument, draw, go, markNow, open, show, showCount } from "./walking.js";
 
 function change(mentions) {
   store.change(now.key, mentions, now.mention);
@@ -28,10 +29,10 @@ export function accept() {
 
 export const nil = () => decide([[NIL]], null);
 
-export const undo = tried(() => {
+export const undo = tried(async () => {
   const last = store.undo();
   if (last === null) return say("There is nothing to undo");
-  if (last.key !== now.key) open(last.key);
+  if (last.key !== now.key) await open(last.key);
   draw();
   go(last.selected, true);
   say("Undone");
@@ -97,14 +98,14 @@ export const remove = tried(() => {
 });
 
 /** After another tab changed the document: one of the two stays. */
-export function settle(theirs) {
+export const settle = tried(async (theirs) => {
   const { key, mention } = now;
   let isThere = true;
-  if (theirs) isThere = store.takeTheirs(key);
-  else store.keepMine(key);
-  open(isThere ? key : anyDocument());
+  if (theirs) isThere = await store.takeTheirs(key);
+  else await store.keepMine(key);
+  await open(isThere ? key : anyDocument());
   if (isThere && mention < here().mentions.length) go(mention, true);
-}
+});
 
 export function forget() {
   if (!confirm("Remove this document and what you decided in it from this browser?")) return;

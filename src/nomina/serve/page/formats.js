@@ -119,7 +119,8 @@ function fromDraft({ id, texts, rows }) {
   return { id, text, sections, mentions };
 }
 
-const decided = (mentions) => mentions.filter(({ gold }) => gold !== null);
+/** The mentions that somebody decided. */
+export const decided = (mentions) => mentions.filter(({ gold }) => gold !== null);
 
 /** Documents with the mentions that somebody decided, one a line. */
 export function toJsonLines(documents) {
@@ -161,11 +162,16 @@ function textLines({ id, text, sections }) {
   return [`${id}|t|${oneLine(text.slice(0, title))}`, `${id}|a|${oneLine(text.slice(title + 1))}`];
 }
 
-function row({ id, text }, { spans, type, gold }) {
-  const ids = gold.map((part) => part[0]);
+/** The ids of a mention for one field, in which a bar stands between them. */
+export function idsOf(gold, format) {
   if (gold.some((part) => part.length > 1 || PARTS.test(part[0]) || /\s/.test(part[0]))) {
-    throw new Error(`PubTator cannot hold the ids ${JSON.stringify(gold)}: export JSON lines`);
+    throw new Error(`${format} cannot hold the ids ${JSON.stringify(gold)}: export JSON lines`);
   }
+  return gold.map((part) => part[0]);
+}
+
+function row({ id, text }, { spans, type, gold }) {
+  const ids = idsOf(gold, "PubTator");
   const hull = [spans[0][0], spans.at(-1)[1]];
   return [id, ...hull, oneLine(textAt(text, [hull])), oneLine(type ?? ""), ids.join("|")].join("\t");
 }

@@ -2,14 +2,33 @@
 import { TokenNeeded } from "./client.js";
 import { Store } from "./store.js";
 
+const CONFLICT = {
+  false: ["Another tab has changed this document", "Keep what is here, overwrite the other"],
+  true: ["has changed this document meanwhile", "Keep mine too: where both decided, mine counts"],
+};
+
 export const $ = (id) => document.getElementById(id);
 
 /** The document that is open, the mention that is looked at, the candidate that is chosen, what a search found. */
 export const now = { key: null, mention: -1, choice: 0, offsets: null, found: null, kb: null };
 
-export const store = new Store((key) => {
-  if (key === now.key) $("conflict").hidden = false;
-}, problem);
+/** Where the documents are: in this browser, or in a project of the service. */
+export let store = new Store(showConflict, problem);
+
+export function keepIn(other) {
+  store = other;
+}
+
+/** Say that a document was changed elsewhere, where it is the one that is open. */
+export function showConflict(key) {
+  if (key !== now.key) return;
+  const [title, keep] = CONFLICT[store.isProject];
+  const who = store.isProject ? `${store.conflictOf(key).annotator} ` : "";
+  $("conflict-title").textContent = `${who}${title}`;
+  $("keep-mine").textContent = keep;
+  $("take-theirs").textContent = store.isProject ? "Take what is saved" : "Take what the other tab saved";
+  $("conflict").hidden = false;
+}
 
 export const here = () => store.documents.get(now.key);
 export const mentionNow = () => here()?.mentions[now.mention] ?? null;

@@ -1,9 +1,11 @@
 // What happens when: buttons, keys, files that are dropped.
 import { addFiles, addText, stop } from "./adding.js";
 import * as client from "./client.js";
+import { toBioC } from "./bioc.js";
 import { accept, forget, newSpan, nil, remove, search, settle, split, undo } from "./deciding.js";
 import { toJsonLines, toPubTator } from "./formats.js";
-import { $, now, say, store, tried } from "./page.js";
+import { $, keepIn, now, problem, say, showConflict, store, tried } from "./page.js";
+import { ProjectStore } from "./project.js";
 import { anyDocument, go, open, other, refilter, show, showCount, step } from "./walking.js";
 import { download } from "./view.js";
 
@@ -15,6 +17,8 @@ const COMMANDS = {
 const BUTTONS = {
   previous: "k", next: "j", undo: "u", span: "m", accept: "a", other: "c", nil: "x", split: "s", remove: "d",
 };
+
+const ANNOTATOR = "nomina.annotator";
 
 /** Letters are commands but where one types; Enter and arrows only on a mention. */
 function onKey(event) {
@@ -47,17 +51,58 @@ function onDrop(event) {
   else if (words) addText(words);
 }
 
-const exported = (write, name) => tried(() => {
-  download(name, write([...store.documents.values()]));
+const exported = (write, format, name) => tried(async () => {
+  const isHere = !store.isProject;
+  download(name, isHere ? write([...store.documents.values()]) : await store.exported(format));
   say(`Exported ${store.documents.size} documents`);
 });
 
 const begin = tried(async () => {
-  const { kb } = await client.info();
+  const { kb, project } = await client.info();
   now.kb = kb.fingerprint;
   $("kb").textContent = `${kb.name} ${kb.release ?? ""}`;
   $("token-form").hidden = true;
+  if (store.isProject) store.retry();
+  else if (project) await openProject(project);
   if (now.key !== null) showCount();
+});
+
+/** Work on the service's project, as soon as somebody has said who is working. */
+async function openProject({ name, blind }) {
+  const annotator = localStorage.getItem(ANNOTATOR);
+  await open(null);
+  $("work").hidden = true;
+  $("annotator-form").hidden = annotator !== null;
+  $("input").hidden = annotator === null;
+  if (annotator === null) return $("annotator").focus();
+  const told = { conflict: showConflict, failed: problem, saved: (words) => ($("saved").textContent = words) };
+  const project = new ProjectStore(annotator, blind, told);
+  await project.list();
+  keepIn(project);
+  $("who").textContent = `${annotator} · ${name}`;
+  for (const id of ["project", "uncertain"]) $(id).hidden = false;
+  $("forget").hidden = true;
+  await open(anyDocument());
+}
+
+function setAnnotator() {
+  const name = $("annotator").value.trim();
+  if (!name || name.includes(",")) return;
+  localStorage.setItem(ANNOTATOR, name);
+  begin();
+}
+
+/** Ask again who is working. */
+function rename() {
+  localStorage.removeItem(ANNOTATOR);
+  location.reload();
+}
+
+const openUncertain = tried(async () => {
+  const key = await store.mostUncertain(now.key);
+  if (key === null) return say("No other document has undecided mentions");
+  await open(key);
+  say("The most uncertain document is open");
 });
 
 async function withToken() {
@@ -81,12 +126,16 @@ on("file", "change", async () => {
   $("file").value = "";
 });
 on("stop", "click", stop);
-on("document", "change", () => open($("document").value));
+on("document", "change", tried(() => open($("document").value)));
+on("annotator-form", "submit", setAnnotator);
+on("rename", "click", rename);
+on("uncertain", "click", openUncertain);
 on("filter", "change", refilter);
 on("threshold", "change", refilter);
 on("forget", "click", forget);
-on("jsonl", "click", exported(toJsonLines, "reviewed.jsonl"));
-on("pubtator", "click", exported(toPubTator, "reviewed.pubtator"));
+on("jsonl", "click", exported(toJsonLines, "jsonl", "reviewed.jsonl"));
+on("pubtator", "click", exported(toPubTator, "pubtator", "reviewed.pubtator"));
+on("bioc", "click", exported(toBioC, "bioc_xml", "reviewed.xml"));
 on("take-theirs", "click", () => settle(true));
 on("keep-mine", "click", () => settle(false));
 on("search", "submit", search);
@@ -96,5 +145,6 @@ for (const id of ["span", "split"]) on(id, "mousedown", (event) => event.prevent
 document.addEventListener("keydown", onKey);
 document.addEventListener("dragover", (event) => event.preventDefault());
 document.addEventListener("drop", onDrop);
+addEventListener("beforeunload", (event) => store.isUnsaved && event.preventDefault());
 open(anyDocument());
 begin();

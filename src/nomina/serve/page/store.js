@@ -13,6 +13,8 @@ export function keyOf(id, text) {
 }
 
 export class Store {
+  isProject = false;
+  isUnsaved = false;
   #undos = [];
   #stale = new Set();
   #told;
@@ -42,21 +44,34 @@ export class Store {
     return this.#undos.length > 0;
   }
 
-  /** Whether a document is here; one that another tab has added since is from now on. */
-  has(key) {
+  /** All is here already; a project reads a document now. */
+  load() {}
+
+  /** The key of a document that is here; one that another tab has added since is from now on. */
+  find(id, text) {
+    const key = keyOf(id, text);
+    if (this.#has(key)) return key;
+    const alike = [...this.documents.values()].some((each) => each.id === id);
+    if (alike) throw new Error("another document has this id: export and remove that one first, or rename this one");
+    return null;
+  }
+
+  #has(key) {
     if (this.documents.has(key)) return true;
     const stored = read(PREFIX + key);
     if (stored) this.documents.set(key, stored);
     return stored !== null;
   }
 
-  /** Keep a linked document, at the end, unless another tab has added it meanwhile. */
-  add(key, record) {
-    if (this.has(key)) return;
+  /** Keep a linked document, at the end, unless another tab has added it meanwhile; its key. */
+  add(record) {
+    const key = keyOf(record.id, record.text);
+    if (this.#has(key)) return key;
     const orders = [...this.documents.values()].map(({ order }) => order);
     const order = Math.max(0, ...orders) + 1;
     this.documents.set(key, { ...record, order, version: 0 });
     this.#save(key);
+    return key;
   }
 
   /** Give a document other mentions; the last change can be undone. */

@@ -8,6 +8,8 @@ export function make(name, properties = {}, ...children) {
 
 const shown = (number) => (number === null || number === undefined ? "–" : number.toFixed(3));
 
+const by = ({ annotator, time }) => `by ${annotator}${time ? `, ${new Date(time).toLocaleString("sv")}` : ""}`;
+
 /** What is known of a mention, in words. */
 export function stateOf(mention, nil) {
   const said = [];
@@ -15,6 +17,7 @@ export function stateOf(mention, nil) {
     const ids = mention.gold.map((part) => part.join(" or ")).join(" and ");
     said.push(ids === nil ? "decided: no concept" : `decided: ${ids}${mention.name ? ` ${mention.name}` : ""}`);
   } else said.push("not decided");
+  if (mention.gold !== null && mention.annotator) said.push(by(mention));
   if (mention.abstained) said.push("abstained");
   if (mention.ambiguous) said.push("ambiguous");
   if (mention.negated) said.push("negated");

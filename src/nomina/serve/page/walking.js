@@ -2,14 +2,11 @@
 import { concept } from "./client.js";
 import { NIL } from "./formats.js";
 import { offsetsOf } from "./offsets.js";
-import { $, candidatesNow, here, mentionNow, now, problem, say, store } from "./page.js";
+import { $, candidatesNow, here, mentionNow, now, problem, say, showConflict, store } from "./page.js";
 import { select, showText } from "./text.js";
 import { showCandidates, showConcept, stateOf } from "./view.js";
 
-const order = ({ spans: a }, { spans: b }) => a[0][0] - b[0][0] || a.at(-1)[1] - b.at(-1)[1];
-
-/** Mentions as they come in the text. */
-export const sorted = (mentions) => mentions.toSorted(order);
+let opening = 0;
 
 export const anyDocument = () => store.documents.keys().next().value ?? null;
 
@@ -19,11 +16,15 @@ export function listDocuments() {
   $("work").hidden = options.length === 0;
 }
 
-/** Show a document, or that there is none. */
-export function open(key) {
+/** Show a document, or that there is none; of several that are to be opened at a time, the last one. */
+export async function open(key) {
+  const own = (opening += 1);
+  if (store.isProject && key !== null) await store.load(key);
+  if (own !== opening) return;
   Object.assign(now, { key, mention: -1, found: null });
   listDocuments();
-  $("conflict").hidden = key === null || !store.isStale(key);
+  $("conflict").hidden = true;
+  if (key !== null && store.isStale(key)) showConflict(key);
   if (key === null) return;
   now.offsets = offsetsOf(here().text);
   draw();

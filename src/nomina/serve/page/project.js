@@ -1,0 +1,207 @@
+// The documents of the service's project: read when they are opened, each decision sent as soon as it is made.
+import * as client from "./client.js";
+import { changesOf, keyed, marked, merged } from "./changes.js";
+
+const AGAIN = 2000; // milliseconds until what could not be sent is sent again
+
+/** A number that no other save has, so that one that is sent twice is saved once. */
+function freshNumber() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export class ProjectStore {
+  isProject = true;
+  documents = new Map(); // those that were not opened yet have no mentions
+  #states = new Map(); // of those that were: the revision, the mentions that are saved, the save that is under way
+  #undos = [];
+  #failing = false;
+  #annotator;
+  #blind;
+  #told;
+
+  /** told: conflict (a key and who saved), failed (an error, or null when it is over), saved (words). */
+  constructor(annotator, blind, told) {
+    this.#annotator = annotator;
+    this.#blind = blind;
+    this.#told = told;
+  }
+
+  get #whose() {
+    return this.#blind ? [this.#annotator] : [];
+  }
+
+  isStale(key) {
+    return Boolean(this.#states.get(key)?.conflict);
+  }
+
+  conflictOf(key) {
+    return this.#states.get(key)?.conflict ?? null;
+  }
+
+  get canUndo() {
+    return this.#undos.length > 0;
+  }
+
+  get isUnsaved() {
+    return [...this.#states.values()].some(({ busy, save, conflict }) => busy || save || conflict);
+  }
+
+  /** The documents as they are listed now: id, how much is undecided, how uncertain that is. */
+  async list() {
+    const { documents } = await client.projectList(this.#whose);
+    const before = this.documents;
+    this.documents = new Map(documents.map((row) => [String(row.number), before.get(String(row.number)) ?? stub(row)]));
+    return documents;
+  }
+
+  /** The document that is most uncertain, but for one; null where nothing is undecided. */
+  async mostUncertain(but) {
+    const rows = (await this.list()).filter(({ number, open }) => open && String(number) !== but);
+    const best = rows.sort((a, b) => b.uncertainty - a.uncertainty || a.number - b.number)[0];
+    return best ? String(best.number) : null;
+  }
+
+  /** Read a document, unless something of it is not saved yet. */
+  async load(key) {
+    const { save, busy, conflict, revision } = this.#states.get(key) ?? {};
+    if (save || busy || conflict) return;
+    const state = await this.#read(key);
+    if (revision !== undefined && revision !== state.revision) this.#forget(key);
+  }
+
+  async #read(key) {
+    const found = await client.projectDocument(key, this.#whose);
+    const state = { revision: found.revision, saved: found.mentions, save: null, busy: false, conflict: null };
+    this.#states.set(key, state);
+    this.documents.set(key, found);
+    return state;
+  }
+
+  /** The key of a document that is there already; null where it is not. */
+  async find(id, text) {
+    const key = [...this.documents].find(([, each]) => each.id === id)?.[0];
+    if (key === undefined) return null;
+    if (this.documents.get(key).mentions === null) await this.load(key);
+    if (this.documents.get(key).text !== text) throw new Error("another document has this id: rename this one");
+    return key;
+  }
+
+  async add({ id, text, sections, mentions, kb }) {
+    const document = { id, text, sections, mentions: mentions.map(marked), kb };
+    const { number } = await client.projectAdd({ annotator: this.#annotator, save: freshNumber(), document });
+    const key = String(number);
+    if (!this.documents.has(key)) this.documents.set(key, stub({ id }));
+    return key;
+  }
+
+  change(key, mentions, selected) {
+    const before = this.documents.get(key).mentions;
+    this.#undos.push({ key, mentions: before, selected });
+    const kept = new Set(before);
+    const own = mentions.map((each) => (kept.has(each) ? each : { ...each, annotator: this.#annotator, time: null }));
+    this.#put(key, keyed(own));
+  }
+
+  undo() {
+    const last = this.#undos.pop();
+    if (!last) return null;
+    this.#put(last.key, last.mentions);
+    return last;
+  }
+
+  /** After a conflict: what is saved; what was here can be had again by undoing that. */
+  async takeTheirs(key) {
+    const [mine, theirs] = await this.#both(key);
+    this.#undos.push({ key, mentions: mine, selected: 0 });
+    this.documents.get(key).mentions = theirs;
+    this.#told.saved("Saved");
+    return true;
+  }
+
+  /** After a conflict: what was decided here, over what is saved. */
+  async keepMine(key) {
+    const [mine, theirs] = await this.#both(key);
+    this.#undos.push({ key, mentions: theirs, selected: 0 });
+    this.#put(key, mine);
+  }
+
+  async #both(key) {
+    const { saved } = this.#states.get(key);
+    const { mentions } = this.documents.get(key);
+    await this.#read(key);
+    this.#forget(key);
+    const theirs = this.documents.get(key).mentions;
+    return [merged(saved, mentions, theirs), theirs];
+  }
+
+  #forget(key) {
+    this.#undos = this.#undos.filter((undo) => undo.key !== key);
+  }
+
+  #put(key, mentions) {
+    this.documents.set(key, { ...this.documents.get(key), mentions });
+    this.#send(key);
+  }
+
+  /** Send all that is not sent yet. */
+  retry() {
+    for (const key of this.#states.keys()) this.#send(key);
+  }
+
+  async #send(key) {
+    const state = this.#states.get(key);
+    if (state.busy || state.conflict) return;
+    state.busy = true;
+    try {
+      while (this.#hasMore(key, state)) {
+        this.#told.saved("Saving …");
+        const { id, changes, mentions } = state.save;
+        const sent = { annotator: this.#annotator, save: id, revision: state.revision, changes };
+        state.revision = (await client.projectChange(key, sent)).revision;
+        Object.assign(state, { saved: mentions, save: null });
+      }
+      if (this.#failing) this.#told.failed(null);
+      this.#failing = false;
+      this.#told.saved("Saved");
+    } catch (error) {
+      this.#failed(key, state, error);
+    } finally {
+      state.busy = false;
+    }
+  }
+
+  /** Whether there is a save to send: one that was not answered, or what was decided since. */
+  #hasMore(key, state) {
+    const { mentions } = this.documents.get(key);
+    const changes = changesOf(state.saved, mentions);
+    if (!state.save && changes.length) state.save = { id: freshNumber(), changes, mentions };
+    return state.save !== null;
+  }
+
+  #failed(key, state, error) {
+    this.#told.saved("Not saved");
+    if (error instanceof client.Conflict) {
+      Object.assign(state, { save: null, conflict: error });
+      this.#told.conflict(key);
+      return;
+    }
+    this.#failing = true;
+    if (error instanceof client.TokenNeeded) {
+      this.#told.failed(error);
+    } else if (error.status >= 400 && error.status < 500 && error.status !== 429) {
+      state.save = null;
+      this.#told.failed(new Error(`not saved: ${error.message}`));
+    } else {
+      this.#told.failed(new Error(`not saved yet, it is tried again: ${error.message}`));
+      setTimeout(() => this.#send(key), AGAIN);
+    }
+  }
+
+  /** The documents as a file of the project's own making. */
+  exported(format) {
+    return client.projectExport(format, this.#whose);
+  }
+}
+
+const stub = ({ id }) => ({ id, mentions: null });

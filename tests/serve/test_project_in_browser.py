@@ -1,0 +1,241 @@
+"""The review page over a project: who decides, what is saved, conflicts, a service that dies; in headless Chromium."""
+
+import json
+import sqlite3
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
+from browser_cases import CONTRAST, browser  # noqa: F401, the fixture
+from page_cases import add, exported, marks, press, says, state, words
+from serve_cases import Served
+
+from nomina.corpora import read_corpus
+
+pytestmark = pytest.mark.extras
+
+TEXT = "Ataxia and seizure."
+
+
+@pytest.fixture
+def project(kb, tmp_path):
+    """A service with a project of its own."""
+    with Served(kb.path, "--project", tmp_path / "team.sqlite") as service:
+        service.project = tmp_path / "team.sqlite"
+        yield service
+
+
+def work(opened, service, name, context=None, **options):
+    """A page whose annotator has given a name."""
+    page = opened(service, context, **options)
+    if context is None:
+        page.fill("#annotator", name)
+        page.click("#annotator-form button")
+    page.wait_for_function("name => document.getElementById('who').textContent.startsWith(name)", arg=name)
+    return page
+
+
+def saved(page, words="Saved"):
+    page.wait_for_function("words => document.getElementById('saved').textContent === words", arg=words)
+
+
+def history(path):
+    """Annotator, key, state and ids of every decision, in the order in which they were saved."""
+    with sqlite3.connect(path) as connection:
+        query = "SELECT annotator, key, state, gold FROM decisions JOIN saves USING (document, revision)"
+        return connection.execute(f"{query} ORDER BY document, revision, key").fetchall()
+
+
+def test_a_name_is_asked_for_once_and_decisions_are_in_the_project(opened, project):
+    page = work(opened, project, "anna <b>")
+    assert page.evaluate("Object.keys(localStorage)") == ["nomina.annotator"]
+    add(page, TEXT)
+    press(page, "a")
+    assert state(page).startswith("decided: A:4 Ataxia · by anna <b>")
+    press(page, "j", "x")
+    saved(page)
+    page.reload()
+    page.wait_for_function("() => document.getElementById('count').textContent.startsWith('2 mentions, 2 decided')")
+    assert (words(page), "· by anna <b>, 2" in state(page)) == ("Ataxia", True)
+    assert page.locator("#project b").count() == 0
+    (document,) = read_corpus(project.project)
+    assert [(mention.text, mention.gold) for mention in document.mentions] == [
+        ("Ataxia", (("A:4",),)),
+        ("seizure", (("-1",),)),
+    ]
+    assert page.evaluate("Object.keys(localStorage)") == ["nomina.annotator"]
+    page.click("#rename")
+    page.wait_for_selector("#annotator-form", state="visible")
+    assert not page.is_visible("#work")
+
+
+def test_undo_of_a_decision_a_removal_a_new_span_and_a_split(opened, project):
+    page = work(opened, project, "anna")
+    add(page, json.dumps({"id": "1", "text": "Ataxia and seizure, fits.", "mentions": [{"spans": [[0, 18]]}]}))
+    press(page, "s")
+    says(page, "Split into 2")
+    saved(page)
+    page.evaluate(
+        "() => { const node = document.getElementById('text').lastChild;"
+        " getSelection().setBaseAndExtent(node, 2, node, 6); }"
+    )
+    page.keyboard.press("m")
+    says(page, "New mention: fits")
+    press(page, "a", "k", "d")
+    saved(page)
+    assert marks(page) == ["Ataxia", "fits"]
+    (document,) = read_corpus(project.project)
+    assert [(mention.text, mention.gold) for mention in document.mentions] == [("fits", (("A:5",),))]
+    press(page, "u", "u", "u", "u")
+    says(page, "Undone")
+    saved(page)
+    page.reload()
+    page.wait_for_selector("mark")
+    assert marks(page) == ["Ataxia and seizure"]
+    assert next(iter(read_corpus(project.project))).mentions == ()
+    states = {(key, state) for _, key, state, _ in history(project.project)}
+    assert {("0-18", "rejected"), ("0-18", "open"), ("20-24", "decided"), ("20-24", "rejected")} <= states
+
+
+def test_two_annotators_do_not_overwrite_each_other(opened, project):
+    anna = work(opened, project, "anna")
+    add(anna, TEXT)
+    saved(anna, "")
+    ben = work(opened, project, "ben")
+    ben.wait_for_selector("mark")
+    press(anna, "a")
+    saved(anna)
+    press(ben, "x")
+    ben.wait_for_selector("#conflict", state="visible")
+    assert ben.text_content("#conflict-title") == "anna has changed this document meanwhile"
+    saved(ben, "Not saved")
+    assert history(project.project) == [("anna", "0-6", "decided", '[["A:4"]]')]
+    ben.click("#take-theirs")
+    ben.wait_for_selector("#conflict", state="hidden")
+    assert state(ben).startswith("decided: A:4 Ataxia · by anna")
+    press(ben, "u")
+    saved(ben)
+    assert state(ben).startswith("decided: no concept")
+    assert history(project.project)[1:] == [("ben", "0-6", "decided", '[["-1"]]')]
+
+
+def test_what_two_decide_of_different_mentions_is_kept_of_both(opened, project):
+    anna = work(opened, project, "anna")
+    add(anna, TEXT)
+    ben = work(opened, project, "ben")
+    ben.wait_for_selector("mark")
+    press(anna, "a")
+    saved(anna)
+    press(ben, "j", "a")
+    ben.wait_for_selector("#conflict", state="visible")
+    ben.click("#keep-mine")
+    ben.wait_for_selector("#conflict", state="hidden")
+    saved(ben)
+    assert ben.text_content("#count").startswith("2 mentions, 2 decided")
+    assert history(project.project) == [
+        ("anna", "0-6", "decided", '[["A:4"]]'),
+        ("ben", "11-18", "decided", '[["A:2"]]'),
+    ]
+
+
+def test_two_tabs_of_one_annotator_do_not_overwrite_each_other(opened, project):
+    first = work(opened, project, "anna")
+    add(first, TEXT)
+    second = work(opened, project, "anna", context=first.context)
+    second.wait_for_selector("mark")
+    press(first, "a")
+    saved(first)
+    press(second, "x")
+    second.wait_for_selector("#conflict", state="visible")
+    assert history(project.project) == [("anna", "0-6", "decided", '[["A:4"]]')]
+
+
+def test_what_a_killed_service_did_not_save_is_sent_to_the_next_one(opened, kb, tmp_path):
+    path = tmp_path / "team.sqlite"
+    with Served(kb.path, "--project", path) as service:
+        page = work(opened, service, "anna")
+        add(page, TEXT)
+        press(page, "a")
+        saved(page)
+        service.process.kill()
+        service.process.wait()
+        press(page, "j", "x")
+        saved(page, "Not saved")
+        page.wait_for_function(
+            "() => document.getElementById('problem').textContent.startsWith('not saved yet, it is tried')"
+        )
+    with Served(kb.path, "--project", path, "--port", service.port):
+        saved(page)
+        page.wait_for_selector("#problem", state="hidden")
+        assert [decision[:3] for decision in history(path)] == [
+            ("anna", "0-6", "decided"),
+            ("anna", "11-18", "decided"),
+        ]
+
+
+def test_blind_annotators_see_their_own_decisions(opened, kb, tmp_path):
+    path = tmp_path / "team.sqlite"
+    with Served(kb.path, "--project", path, "--blind") as service:
+        anna = work(opened, service, "anna")
+        add(anna, TEXT)
+        press(anna, "a", "j", "d")
+        saved(anna)
+        ben = work(opened, service, "ben")
+        ben.wait_for_selector("mark")
+        assert (marks(ben), state(ben)[:11]) == (["Ataxia", "seizure"], "not decided")
+        press(ben, "x")
+        saved(ben)
+        assert exported(ben, "#jsonl", tmp_path / "ben.jsonl")[0].mentions[0].gold == (("-1",),)
+        assert len(next(iter(read_corpus(path, options={"annotator": "anna"}))).mentions) == 1
+
+
+def test_all_three_exports_are_those_of_the_page_and_read_back_equal(opened, project, served, tmp_path):
+    sections = [{"start": 0, "end": 9, "name": "title"}, {"start": 10, "end": 27, "name": "abstract"}]
+    mentions = [{"spans": [[2, 8]], "type": "Disease", "gold": [["A:4"]]}, {"spans": [[10, 17]], "gold": [["-1"]]}]
+    line = json.dumps(
+        {"id": "a&<b>", "text": "😀 Ataxia. Seizure & <fits>.", "mentions": mentions, "sections": sections}
+    )
+    found = {}
+    for name, page in (("page", opened(served)), ("project", work(opened, project, "anna"))):
+        add(page, line)
+        files = {"#jsonl": "r.jsonl", "#pubtator": "r.pubtator", "#bioc": "r.xml"}
+        paths = {button: tmp_path / f"{name}-{file}" for button, file in files.items()}
+        found[name] = [exported(page, button, path) for button, path in paths.items()]
+        assert len(found[name][0][0].mentions) == 2
+        assert found[name][0] == found[name][1] == found[name][2]
+    assert found["page"] == found["project"] != []
+    assert found["project"][0] == list(read_corpus(project.project))
+
+
+def test_the_most_uncertain_document_is_opened(opened, project):
+    page = work(opened, project, "anna")
+    lines = [
+        {"id": "sure", "text": "Ataxia."},
+        {"id": "unsure", "text": "Fit."},
+        {"id": "half", "text": "Ataxia, fit."},
+    ]
+    add(page, "\n".join(map(json.dumps, lines)))
+    page.click("#uncertain")
+    says(page, "most uncertain")
+    assert page.text_content("#text") == "Fit."
+    press(page, "x")
+    saved(page)
+    page.click("#uncertain")
+    says(page, "most uncertain")
+    page.wait_for_function("() => document.getElementById('text').textContent === 'Ataxia, fit.'")
+    assert words(page) == "Ataxia"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_it_fits_its_window_and_can_be_read(opened, project, width, scheme):
+    page = opened(project, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.wait_for_selector("#annotator-form", state="visible")
+    assert page.evaluate(CONTRAST) == []
+    page.fill("#annotator", "a" * 100)
+    page.click("#annotator-form button")
+    add(page, TEXT)
+    page.wait_for_selector("#concept h3")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(CONTRAST) == []
