@@ -20,18 +20,20 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import torch
 import transformers
 from align_data import merged, rows
-from generative_eval import Dictionary, Judge, items
+from generative_eval import CLEAN, FORMS, PUBLISHED, Dictionary, Item, Judge, items
 from sapbert_align import say, versions
 
 from nomina import generation
 from nomina.encoders.bert import device_of
 from nomina.generation.generator import Generator
 from nomina.generation.prompt import Parts, Prompt
+from nomina.generation.trie import FlatTrie
 from nomina.text import normalise
 from nomina.training.examples import Ints
 from nomina.training.kb_text import KbText, Named, TextOptions
@@ -88,6 +90,7 @@ def command_line() -> argparse.Namespace:
     pre.add_argument("--until", type=float, help="stop, saved, after so many seconds of this call")
     pre.add_argument("--repeat", type=int, default=1, help="how often diseases and findings come in an epoch")
     pre.add_argument("--copies", type=int, default=2, help="noisy copies of a name, where there is noise")
+    pre.add_argument("--bare", type=float, default=0.0, help="share of mentions without a template around")
     pre.add_argument("--merge", action=argparse.BooleanOptionalAction, default=True, help="same concepts are one")
     fine = options.add_argument_group("finetune")
     fine.add_argument("--model", type=Path)
@@ -137,7 +140,8 @@ def pretrain(arguments: argparse.Namespace, device: torch.device, record: Record
     torch.manual_seed(0)
     generator = started(arguments, generation.begin(arguments.base, arguments.layers), device)
     prompt = Prompt.of(generator, window=arguments.window)
-    options = TextOptions(noise=arguments.noise, copies=arguments.copies if arguments.noise else 0)
+    copies = arguments.copies if arguments.noise else 0
+    options = TextOptions(noise=arguments.noise, copies=copies, bare=arguments.bare)
     text = KbText(concepts(arguments), prompt, options)
     objective = Seq2SeqTraining(generator, text, Seq2SeqOptions(arguments.batch or 2048, arguments.smoothing))
     measure = zero_shot(arguments, generator)
@@ -217,32 +221,59 @@ def zero_shot(arguments: argparse.Namespace, generator: Generator) -> Callable[[
 
 def finetune(arguments: argparse.Namespace, device: torch.device, record: Record) -> None:
     """Synonyms-aware fine-tuning, a training a seed."""
-    train = items(arguments.data, arguments.corpus, "train", arguments.limit)
-    dev = items(arguments.data, arguments.corpus, "dev", arguments.limit)
-    test = items(arguments.data, arguments.corpus, "test", arguments.limit) if arguments.test else []
+    train, dev, test = (
+        items(arguments.data, arguments.corpus, split, arguments.limit) for split in ("train", "dev", "test")
+    )
     dictionary = Dictionary.read(arguments.data, arguments.corpus, arguments.limit, [*train, *dev, *test])
     say(f"{len(train)} mentions, {len(dictionary.texts)} names, read after {time.monotonic() - STARTED:.0f} s")
     runs: list[dict[str, Any]] = []
     known = [(item.parts, gold) for item in train if len(gold := dictionary.numbers(item.gold))]
-    trie = targets = None
+    targets = None
+    tries: dict[str, FlatTrie] = {}
     for seed in arguments.seeds:
         torch.manual_seed(seed)
         generator = started(arguments, generation.load(arguments.model), device)
         names = name_set(dictionary.concepts, arguments.names, seed)
         if targets is None or "random" in (arguments.target, arguments.names):
-            options = TargetOptions(arguments.target, arguments.top, seed, arguments.similarity)
+            options = TargetOptions(arguments.target, arguments.top, seed)
             targets = targets_of([parts.mention for parts, _ in known], [gold for _, gold in known], names, options)
+            tries.clear()
         objective = examples(arguments, generator, [parts for parts, _ in known], targets, dictionary.texts, seed)
-        judge = Judge(generator, dictionary, dev, names.row if arguments.names != "all" else None, trie)
-        trie = judge.trie if arguments.names != "random" else None
-        run = tuned(arguments, generator, objective, judge, record, seed)
-        if test:
-            judge.asked = test
-            run["test"] = judge.accuracy(context=not arguments.no_context, beams=arguments.beams)
+        chosen = names.row if arguments.names != "all" else None
+        run = tuned(arguments, generator, objective, Judges(arguments, generator, dev, "dev", tries, chosen), record)
+        if arguments.test:
+            run["test"] = Judges(arguments, generator, test, "test", tries, chosen)()
         record.log({"seed": seed, **run})
         runs.append({"seed": seed, **run})
         record.add("runs", runs)
         saved(arguments, generator, f"{arguments.name}-{seed}", pack=seed == arguments.seeds[0])
+
+
+class Judges:
+    """A split against each dictionary of its corpus; names of ``chosen`` rows alone where table 4 asks for it."""
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        generator: Generator,
+        asked: list[Item],
+        split: str,
+        tries: dict[str, FlatTrie],
+        chosen: Ints | None,
+    ) -> None:
+        self.how = {"context": not arguments.no_context, "beams": arguments.beams}
+        self.judges = {}
+        for form in FORMS.get(arguments.corpus, (CLEAN,)) if chosen is None else (CLEAN,):
+            of = split if form == PUBLISHED else None
+            dictionary = Dictionary.read(arguments.data, arguments.corpus, arguments.limit, asked, of)
+            judge = Judge(generator, dictionary, asked, chosen, tries.get(form + split))
+            self.judges[form], tries[form + split] = judge, judge.trie
+
+    def __call__(self) -> dict[str, float]:
+        """Figures by form, and ``dev``, the mean of the forms at 1."""
+        found = {form: judge.accuracy(**self.how) for form, judge in self.judges.items()}
+        figures = {f"{form} {key}": value for form, each in found.items() for key, value in each.items()}
+        return {**figures, "dev": round(mean(each["acc@1"] for each in found.values()), 3)}
 
 
 def examples(
@@ -265,23 +296,21 @@ def tuned(
     arguments: argparse.Namespace,
     generator: Generator,
     objective: Seq2SeqTraining,
-    judge: Judge,
+    judges: Judges,
     record: Record,
-    seed: int,
 ) -> dict[str, Any]:
     """Train; the weights that are best on the development set stay. Its figures before, best and last."""
-    context = not arguments.no_context
     best: dict[str, Any] = {}
 
     def measure(step: int) -> dict[str, Any]:
-        figures = judge.accuracy(context=context, beams=arguments.beams)
-        if figures["acc@1"] > best.get("acc@1", -1.0):
+        figures = judges()
+        if figures["dev"] > best.get("dev", -1.0):
             best.update(step=step, **figures)
             best["weights"] = {key: value.clone() for key, value in generator.module.state_dict().items()}
         return figures
 
     before = measure(0)
-    record.log({"seed": seed, "before": before})
+    record.log({"before": before})
     steps = min(round(arguments.epochs * objective.steps), arguments.steps)
     how = FitOptions(
         steps,
@@ -289,12 +318,12 @@ def tuned(
         warmup=min(arguments.warmup, steps // 10),
         clip=arguments.clip,
         bf16=generator.device.type == "cuda",
-        seed=seed,
+        seed=objective.options.seed,
         report_every=max(steps // 10, 1),
         evaluate_every=arguments.evaluate_every or max(steps // 5, 1),
     )
     result = fit(objective, how, evaluate=measure, report=record.log)
-    last = next(line for line in reversed(result.log) if "acc@1" in line)
+    last = next(line for line in reversed(result.log) if "dev" in line)
     generator.module.load_state_dict(best.pop("weights"))
     return {"before": before, "best": best, "last": last, "seconds": round(result.seconds, 1), "steps": result.steps}
 

@@ -73,15 +73,27 @@ def test_without_a_definition_the_other_synonyms_are_told():
 
 
 @pytest.mark.parametrize("concept", [PAIR, LONE])
-def test_of_one_or_two_synonyms_the_target_itself_is_told(concept):
+def test_of_one_or_two_synonyms_the_mention_itself_is_told(concept):
     text, seen = KbText([concept], prompt()), set()
     for epoch in range(60):
         for source, prefix, target in read(text, epoch):
             mention = prefix.removeprefix("</s> <s> ").removesuffix(" is")
             assert {mention, target} == set(concept.names)
-            assert source in possible(2, mention, target)
+            assert source in possible(2, mention, mention)
             seen.add(source)
     assert len(seen) == len(TEMPLATES[2]) * len(concept.names)
+
+
+def test_some_mentions_stand_alone():
+    text = KbText([HEART, DEFINED, LONE], prompt(), TextOptions(bare=0.5))
+    told = [(prefix[9:-3], source) for epoch in range(200) for source, prefix, _ in read(text, epoch)]
+    alone = [source == f"<s> ST {mention} ET </s>" for mention, source in told]
+    assert 0.45 < sum(alone) / len(alone) < 0.55
+    case = {**dict.fromkeys(HEART.names, 1), **dict.fromkeys(DEFINED.names, 0), **dict.fromkeys(LONE.names, 2)}
+    besides = {0: ["words that say it"], 1: [f"{a} , {b}" for a in HEART.names for b in HEART.names], 2: LONE.names}
+    for (mention, source), bare in zip(told, alone, strict=True):
+        templates = set().union(*(possible(case[mention], mention, beside) for beside in besides[case[mention]]))
+        assert bare != (source in templates)
 
 
 def test_an_epoch_has_each_name_as_mention_and_as_target_once():

@@ -146,6 +146,7 @@ def _names(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say)
         others=wanted.others,
         noise=data.noise,
         copies=data.copies,
+        bare=wanted.bare,
         similar=wanted.similar or prefers,
         seed=recipe.fit.seed,
     )

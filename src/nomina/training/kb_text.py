@@ -6,6 +6,7 @@ template puts ``a`` beside ``c``: the definition where there is one, else other 
 Everything is tokenised once; an epoch is an order of the names within each concept. In that order each name is the
 mention once, the next one of its concept the target, those behind it the other synonyms. The paper does not say how
 other synonyms are joined (here by a comma), how many (here as many as fit) and whether ``b`` is among them (here not).
+With neither a definition nor a third name, ``c`` is "mention itself" (table 10): ``a`` once more.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class TextOptions:
         others: most other synonyms beside a mention.
         noise: share of the mentions that are one of the name's noisy copies (not the paper's).
         copies: noisy copies of each name to draw from.
+        bare: share of the examples that are a mention alone, as corpora without context have it (not the paper's).
         similar: the target is the concept's name most similar to the mention, always the same (ANGEL, 3.2).
         seed: of all that is random.
     """
@@ -85,8 +87,17 @@ class TextOptions:
     others: int = 6
     noise: float = 0.0
     copies: int = 0
+    bare: float = 0.0
     similar: bool = False
     seed: int = 0
+
+
+class _Draws(NamedTuple):
+    """What is random of n examples: which form of a name, which template, whether the mention is alone."""
+
+    form: Ints
+    chance: NDArray[np.float64]
+    bare: NDArray[np.bool_]
 
 
 def of_kb(kb: KnowledgeBase) -> Iterator[Named]:
@@ -205,6 +216,7 @@ class KbText(Examples):
         form = np.zeros(self.count, np.int64)
         if self.options.copies:
             form = rng.integers(1, self.options.copies + 1, self.count) * (rng.random(self.count) < self.options.noise)
+        bare = rng.random(self.count) < self.options.bare
 
         def examples(numbers: Ints) -> Drawn:
             concept = self._concept[numbers]
@@ -214,33 +226,36 @@ class KbText(Examples):
             turn = order[start[:, None] + ((numbers - start)[:, None] + steps) % size[:, None]]
             if self.similar:
                 turn = _leading(turn, self._synonyms[turn[:, 0]])
-            return self._examples(concept, turn, form[numbers], chance[numbers])
+            return self._examples(concept, turn, _Draws(form[numbers], chance[numbers], bare[numbers]))
 
         return examples
 
-    def _examples(self, concept: Ints, turn: Ints, form: Ints, chance: NDArray[np.float64]) -> Drawn:
+    def _examples(self, concept: Ints, turn: Ints, draws: _Draws) -> Drawn:
         """Examples of concepts (n,), given names (n, 2 + others): mention, target, and other synonyms."""
+        form, chance, bare = draws
         size = self._sizes[concept]
         defined = self._definitions[0][concept] > EMPTY
         case = np.where(defined, DEFINED, np.where(size > 2, SYNONYMS, ALONE))
         template = self._from[case] + (chance * self._many[case]).astype(np.int64)
-        leads = self._mention_first[template]
+        leads = self._mention_first[template] | bare
         mention = self._names[form[:, None], 1 - np.arange(2), turn[:, :1]]  # as the first one, behind another
-        beside = self._beside(concept, case, turn, ~leads)
+        beside = self._beside(concept, case, turn, mention, ~leads)
         n = len(concept)
         opening = np.where(leads, self._first_opening, self._opening)
         marked = np.stack([opening, mention[:, 1], np.full(n, self._closing)], axis=1)
         middle, end = self._middle[template][:, None], self._end[template][:, None]
         leading, following = np.hstack([marked, middle, beside]), np.hstack([beside, middle, marked])
+        leading[bare, marked.shape[1] :] = end[bare] = EMPTY
         source = np.where(leads[:, None], leading, following)
         head, tail = np.full((n, 1), self._head), np.full((n, 1), self._tail)
         return Drawn(np.hstack([head, source, end, tail]), self._prefix(mention), self._names[0, 0, turn[:, 1:2]])
 
-    def _beside(self, concept: Ints, case: Ints, turn: Ints, first: NDArray[np.bool_]) -> Ints:
-        """The pieces of ``c``: a definition, or the target, or other synonyms with commas between, (n, most)."""
+    def _beside(self, concept: Ints, case: Ints, turn: Ints, mention: Ints, first: NDArray[np.bool_]) -> Ints:
+        """The pieces of ``c``: a definition, or the mention, or other synonyms with commas between, (n, most)."""
         place = first.astype(np.int64)
         found = np.full((len(concept), max(2 * self.options.others - 1, 1)), EMPTY)
-        found[:, 0] = np.where(case == DEFINED, self._definitions[place, concept], self._names[0, place, turn[:, 1]])
+        own = np.where(first, mention[:, 0], mention[:, 1])
+        found[:, 0] = np.where(case == DEFINED, self._definitions[place, concept], own)
         several = np.flatnonzero(case == SYNONYMS)
         others = self._names[0][0][turn[several, 2:]]
         others[:, 0] = self._names[0, place[several], turn[several, 2]]

@@ -163,6 +163,7 @@ class GenerationRecipe:
         context: whether there is any.
         prompt: whether the decoder begins with "MENTION is"; a saved generator that has no prompt gets none.
         others: other synonyms beside a mention in pre-training, at most.
+        bare: share of the mentions of pre-training that stand alone.
         around: most tokens of these, or of a definition.
         target: the name a mention is to be written as: the most similar one, by "tfidf", an "encoder" that nomina has
             saved or a "sentence" encoder of Hugging Face; "shortest" or "random".
@@ -179,6 +180,7 @@ class GenerationRecipe:
     context: bool = True
     prompt: bool = True
     others: int = 6
+    bare: float = 0.0
     around: int = 64
     target: Literal["tfidf", "encoder", "sentence", "shortest", "random"] = "tfidf"
     top: int = 1
@@ -340,7 +342,7 @@ _LEAST: dict[str, float] = {
     "data.negatives": 1, "data.pool": 1, "data.held_out": 0, "data.dictionary": 1, "data.noise": 0, "data.hard": 0,
     "objective.margin": 0, "distil.weight": 0, "fit.steps": 0, "fit.minutes": 0, "fit.batch_size": 1, "fit.warmup": 0,
     "fit.weight_decay": 0, "fit.seed": 0, "fit.evaluate_every": 0, "fit.save_every": 0, "fit.report_every": 1,
-    "generation.window": 16, "generation.others": 1, "generation.around": 1, "generation.top": 1,
+    "generation.window": 16, "generation.others": 1, "generation.bare": 0, "generation.around": 1, "generation.top": 1,
     "generation.smoothing": 0, "generation.beams": 1, "preference.beta": 0, "preference.margin": 0,
     "preference.weight": 0, "preference.likelihood": 0, "preference.others": 1, "preference.top": 2,
     "preference.beams": 1,
@@ -362,7 +364,7 @@ def _check(recipe: Recipe) -> None:
     for key in _ABOVE_ZERO:
         if not values[key] > 0:
             raise RecipeError(f"{key} must be above 0, not {values[key]}")
-    for key in ("data.noise", "data.hard", "generation.smoothing"):
+    for key in ("data.noise", "data.hard", "generation.bare", "generation.smoothing"):
         if values[key] > 1:
             raise RecipeError(f"{key} is a share, from 0 to 1, not {values[key]}")
     _check_together(values)
