@@ -23,10 +23,11 @@ from nomina.generation import is_generator
 from nomina.kb.sources import resolve_kb
 from nomina.kb.store import KnowledgeBase, Subset
 from nomina.lexicon import Lexicon
-from nomina.linkers import DEFAULT, ENCODING, GENERATIVE, LINKERS
+from nomina.linkers import DEFAULT, ENCODING, FITTED, GENERATIVE, LINKERS
 from nomina.linkers.base import Level, Linker, Rule
 from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.dictionary import DictionaryLinker
+from nomina.linkers.fitted_cascade import is_cascade
 from nomina.proposals import PHENOTYPES, SpanLinker, SpanModel
 from nomina.text import trim
 from nomina.types import Document, Mention, Prediction
@@ -219,7 +220,8 @@ def load(
 
     Args:
         linker: a name out of ``nomina.linkers.LINKERS``, or the folder of an encoder, exported or saved: the default,
-            ``cascade``, with that encoder in place of nomina's own. Of a generator: the linker that writes names.
+            ``cascade``, with that encoder in place of nomina's own. Of a generator: the linker that writes names. Of a
+            cascade that was fitted (``nomina cascade``): that one.
         kb: an opened KB, the file of one, or the name of one (``hpo``, the embedded default: built on first use).
         k: how many concepts to offer for a mention at most, up to 1,000.
         threshold: the score under which the linker abstains (its own default where None).
@@ -246,7 +248,7 @@ def load(
     under, types = ((value,) if isinstance(value, str) else tuple(value) for value in (under, types))
     within = base.subset(under, types) if under or types else None
     ranker = _linker(linker, base, progress)
-    known = ranker.dictionary if isinstance(ranker, CascadeLinker) else ranker
+    known = getattr(ranker, "dictionary", ranker)
     lexicon = known.lexicon if isinstance(known, DictionaryLinker) else Lexicon.open(base)
     detector = Detector(lexicon, overlaps, None if within is None else within.rows)
     phrases = _span_linker(ranker, within, spans)
@@ -283,6 +285,8 @@ def _linker(linker: str | Path, kb: KnowledgeBase, progress: Callable[[int, int]
     if linker in LINKERS:
         options = {"progress": progress} if linker in ENCODING else {}
         return _class(LINKERS[str(linker)])(kb, **options)
+    if is_cascade(linker):
+        return _class(FITTED)(kb, linker, progress)
     if is_generator(linker):
         return _class(GENERATIVE)(kb, linker, progress=progress)
     return CascadeLinker(kb, linker, progress=progress)

@@ -65,8 +65,8 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
     default=DEFAULT,
     metavar="NAME|FOLDER",
     show_default=True,
-    help="cascade (dictionary, then encoder), dictionary, tfidf or embedding; a folder: cascade with its encoder, or a"
-    " generator.",
+    help="cascade (dictionary, then encoder), dictionary, tfidf or embedding; a folder: cascade with its encoder, a"
+    " generator, or a fitted cascade.",
 )
 @click.option("-k", type=click.IntRange(min=1), help="Concepts a mention at most; by default 5, in a table the best.")
 @click.option(

@@ -38,6 +38,7 @@ COMMANDS: dict[str, Command] = {
     "serve": Command("nomina.cli.serve:serve", "Answer requests to link texts, over HTTP."),
     "review": Command("nomina.cli.review:review", "Look into review projects: what is next, who agrees."),
     "train": Command("nomina.cli.train:train", "Train an encoder on a KB's names or a corpus."),
+    "cascade": Command("nomina.cli.cascade:cascade", "Combine linkers, as development mentions teach."),
     "encode": Command("nomina.cli.encode:encode", "Write the vectors of names to a .npy file."),
     "index": Command("nomina.cli.index:index", "Make the vectors of a KB's names before they are needed."),
     "cache": Command("nomina.cli.cache:cache", "Look at what nomina keeps in its cache folder, or remove it."),

@@ -12,6 +12,9 @@ LINKERS: dict[str, str] = {
 GENERATIVE = "nomina.linkers.generative.GenerativeLinker"
 """Of a generator's folder; nomina comes with none, so that this has no name of its own."""
 
+FITTED = "nomina.linkers.fitted_cascade.folder.load"
+"""Of the folder of a cascade that was fitted on a corpus of the user's."""
+
 DEFAULT = "cascade"
 """What ``nomina.load`` and ``nomina link`` use if nothing else is said."""
 

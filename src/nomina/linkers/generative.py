@@ -121,6 +121,32 @@ class GenerativeLinker(Linker):
             self._fill(ranking, list(tasks.values()), self._restriction(within))
         return ranking
 
+    def log_probabilities(self, queries: Sequence[Query], rows: Ints) -> NDArray[np.float32]:
+        """How likely the generator is to write given names.
+
+        Args:
+            queries: n mentions.
+            rows: (n, c) names of each, ``NO_ROW`` where there are fewer.
+
+        Returns:
+            (n, c) the logarithm of each name's probability; -inf where there is no name, where it has no path in the
+            trie, and for a mention of which the tokenizer knows nothing.
+        """
+        found = np.full(rows.shape, -np.inf, np.float32)
+        asked = self._known(queries)
+        tasks: dict[tuple[tuple[int, ...], ...], _Task] = {}
+        for i, prompted in zip(asked, self.prompt([queries[i] for i in asked]) if asked else (), strict=True):
+            key = (tuple(prompted.source), tuple(prompted.prefix), tuple(rows[i].tolist()))
+            tasks.setdefault(key, _Task(prompted, rows[i], [])).places.append(i)
+        ordered = sorted(tasks.values(), key=lambda task: (len(task.prompted.source), len(task.prompted.prefix)))
+        size = max(1, self._batch // _FEWER)
+        with evaluating(self.generator):
+            for start in range(0, len(ordered), size):
+                part = ordered[start : start + size]
+                for task, sums in zip(part, self._sums(part), strict=True):
+                    found[task.places] = sums
+        return found
+
     def _fill(self, ranking: Ranking, tasks: list[_Task], within: Within | None) -> None:
         """Mentions of like length share a batch."""
         tasks.sort(key=lambda task: (len(task.prompted.source), len(task.prompted.prefix)))
@@ -153,10 +179,17 @@ class GenerativeLinker(Linker):
         """As ``_searched``, of candidates."""
         from nomina.generation.search import score_candidates
 
-        rows = np.stack([task.rows for task in tasks if task.rows is not None])
+        rows = _rows(tasks)
         sums = score_candidates(self.generator, self.trie, batch, rows)
         mentions, columns = np.nonzero(np.isfinite(sums))
         return mentions, rows[mentions, columns], sums[mentions, columns]
+
+    def _sums(self, tasks: Sequence[_Task]) -> NDArray[np.float32]:
+        """The log-probabilities of candidates, (tasks, c)."""
+        from nomina.generation.search import score_candidates
+
+        batch = batch_of(self.generator, [task.prompted for task in tasks])
+        return score_candidates(self.generator, self.trie, batch, _rows(tasks))
 
     def _known(self, queries: Sequence[Query]) -> list[int]:
         """Those with a mention that has something in it that the tokenizer knows."""
@@ -194,6 +227,11 @@ class _Task(NamedTuple):
     prompted: Prompted
     rows: Ints | None
     places: list[int]
+
+
+def _rows(tasks: Sequence[_Task]) -> Ints:
+    """The candidates of tasks that have some, (tasks, c)."""
+    return np.stack([task.rows for task in tasks if task.rows is not None])
 
 
 def spelling_of(generator: Generator, prompt: Prompt) -> Spelling:
