@@ -175,4 +175,10 @@ CASES = {
         None,
         requires="spacy",
     ),
+    "project": Case(
+        "tiny.project.sqlite",
+        (CANCER, replace(NOTHING, mentions=())),
+        {"undecided mentions": 1, "rejected mentions": 1},
+        None,
+    ),
 }  # fmt: skip
