@@ -126,11 +126,13 @@ class Detector:
 
     def _share(self, units: Units, texts: Sequence[str], kept: list[list[Found]]) -> None:
         """Add the discontinuous names of enumerations whose contiguous partner stayed."""
-        contiguous = {(index, f.spans[0]) for index, found in enumerate(kept) for f in found}
-        outer = [sorted(f.spans[0] for f in found) for found in kept]
+        before: dict[int, list[Span]] = {}
         for name in shared_names(units, texts, self.lexicon):
+            if name.text not in before:
+                before[name.text] = sorted(f.spans[0] for f in kept[name.text])
+            outer = before[name.text]
             matches = self._matches(joined(texts[name.text], name.spans))
-            if matches and (name.text, name.partner) in contiguous and not _inside(name.listed, outer[name.text]):
+            if matches and name.partner in outer and not _inside(name.listed, outer):
                 kept[name.text].append(Found(name.spans, matches))
 
     def _abbreviated(self, text: str, found: list[Found], defined: Sequence[Definition]) -> list[Found]:
