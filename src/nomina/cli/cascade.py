@@ -67,7 +67,9 @@ def cascade(
     from nomina.linkers.fitted_cascade import folder
     from nomina.linkers.fitted_cascade.linker import SURE
     from nomina.training.cascade.fit import dev_of, fitted
+    from nomina.training.output import check_place
 
+    check_place(output)
     parts = _parts(encoder, generator, skip, many, beams, not no_context)
     if dev is None:
         return folder.describe(parts, output)
