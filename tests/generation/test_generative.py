@@ -106,6 +106,19 @@ def test_names_that_are_tokenised_alike_share_a_score(kb) -> None:
     assert len({rank for _, rank in ranks}) == len(ranks) - 1 == 1
 
 
+def test_given_names_have_their_probability_whatever_a_search_finds(kb) -> None:
+    made = generator()
+    linker = GenerativeLinker(kb, made)
+    asked = [query("heart", TEXT), query("small toe"), query("??"), query("heart", TEXT)]
+    rows = np.array([[3, 1, NO_ROW], [0, 8, 2], [1, 2, 3], [3, 1, NO_ROW]])
+    found = linker.log_probabilities(asked, rows)
+    assert made.asked == 2
+    for each, own, sums in zip(asked, rows.tolist(), found.tolist(), strict=True):
+        known = sums_of(linker, each) if each.mention.text != "??" else {}
+        assert sums == pytest.approx([known.get(row, -math.inf) for row in own], abs=1e-4)
+    assert linker.log_probabilities([], np.zeros((0, 3), np.int64)).shape == (0, 3)
+
+
 def test_few_beams_find_few_names(kb) -> None:
     ranking = GenerativeLinker(kb, generator(), beams=2).rank([query("small toe")], 20)
     assert 2 <= (ranking.rows[0] != NO_ROW).sum() <= 3
