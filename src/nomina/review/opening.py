@@ -142,6 +142,5 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise UsageError(
-            f"the project {path} cannot be used ({error}): is it one, and may it be written to?"
-        ) from error
+        why = " ".join(str(error).split())
+        raise UsageError(f"the project {path} cannot be used ({why}): is it one, and may it be written to?") from error

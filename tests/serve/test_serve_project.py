@@ -1,0 +1,255 @@
+"""The routes of a project over a real server process: saves, conflicts, refusals, workers, a killed process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import threading
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx")
+
+import httpx
+from review_cases import save
+from serve_cases import Served, until
+
+from nomina.corpora import read_corpus
+from nomina.review import views
+from nomina.review.project import Project
+
+TEXT = "Ataxia, seizure."
+MENTIONS = [{"spans": [[0, 6]]}, {"spans": [[8, 15]], "gold": [["-1"]]}]
+
+
+@pytest.fixture(scope="module")
+def service(kb, tmp_path_factory):
+    path = tmp_path_factory.mktemp("projects") / "team.sqlite"
+    with Served(kb.path, "--project", path, "--max-body", 100_000, "--max-characters", 5000) as served:
+        served.path = path
+        yield served
+
+
+def add(served, id, text=TEXT, mentions=MENTIONS, annotator="anna", **more):
+    document = {"id": id, "text": text, "mentions": mentions, **more}
+    body = {"annotator": annotator, "save": save(), "document": document}
+    answer = served.client.post("/project/documents", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["number"]
+
+
+def change(key="0-6", *ids, revision=0, annotator="anna", number=None, **more):
+    one = {"key": key, "state": "decided" if ids else "rejected", **({"gold": [[id] for id in ids]} if ids else {})}
+    return {"annotator": annotator, "save": number or save(), "revision": revision, "changes": [{**one, **more}]}
+
+
+def post(served, number, body):
+    return served.client.post(f"/project/documents/{number}/changes", json=body)
+
+
+def test_a_document_is_added_shown_changed_and_listed(service) -> None:
+    number = add(service, "first")
+    shown = service.client.get(f"/project/documents/{number}").json()
+    assert (shown["id"], shown["text"], shown["revision"]) == ("first", TEXT, 0)
+    assert [(m["key"], m["text"], m["gold"], m["annotator"]) for m in shown["mentions"]] == [
+        ("0-6", "Ataxia", None, None),
+        ("8-15", "seizure", [["-1"]], "anna"),
+    ]
+    assert post(service, number, change("0-6", "A:4", annotator=" ben ")).json() == {"revision": 1}
+    row = next(row for row in service.client.get("/project").json()["documents"] if row["id"] == "first")
+    assert row == {"number": number, "id": "first", "revision": 1, "mentions": 2, "open": 0, "uncertainty": None}
+    of_anna = service.client.get(f"/project/documents/{number}", params={"annotator": "anna"}).json()
+    assert [mention["gold"] for mention in of_anna["mentions"]] == [None, [["-1"]]]
+
+
+def test_an_old_revision_is_a_conflict_and_the_same_save_is_not(service) -> None:
+    number = add(service, "conflict")
+    body = change("0-6", "A:4")
+    assert post(service, number, body).json() == post(service, number, body).json() == {"revision": 1}
+    answer = post(service, number, change("0-6", "A:2", annotator="ben"))
+    told = answer.json()
+    assert (answer.status_code, told["revision"], told["annotator"]) == (409, 1, "anna")
+    assert told["error"].startswith("anna has changed this document meanwhile")
+    assert service.client.get(f"/project/documents/{number}").json()["mentions"][0]["gold"] == [["A:4"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "why"),
+    [
+        ({}, 422, "the field 'annotator' is missing"),
+        (change("9-9", "A:1"), 422, "the document has no mention '9-9'"),
+        (change("0-6", "A:1", annotator=""), 422, "an annotator's name has"),
+        (change("0-6", "A:1", annotator="a,b"), 422, "an annotator's name has"),
+        (change("0-6", "A:1", number="x"), 422, "save is 16 to 64"),
+        (change("0-6", "A:1", state="gone"), 422, "changes.0.state: Input should be"),
+        (change("0-6", "A:1", txt=1), 422, "unknown field 'changes.0.txt'"),
+        (change("0-6", "a\tb"), 422, "changes.0: 'a\\tb' is no id"),
+        ({**change(), "changes": []}, 422, "a save has 1 to 5,000 changes"),
+        (change("0-6", "A:1", revision=5), 409, ""),
+    ],
+)
+def test_a_save_that_cannot_be(service, body, status, why) -> None:
+    number = add(service, "refusals")
+    answer = post(service, number, body)
+    assert answer.status_code == status, answer.text
+    assert answer.json()["error"].startswith(why)
+    assert service.client.get(f"/project/documents/{number}").json()["revision"] == 0
+
+
+def test_what_is_refused(service) -> None:
+    good = {"annotator": "a", "save": save(), "document": {"id": "x", "text": "a" * 5001}}
+    assert service.refused(413, "/project/documents", json=good).startswith("text has 5,001 characters")
+    add(service, "same")
+    other = {"annotator": "a", "save": save(), "document": {"id": "same", "text": "other"}}
+    assert "another document has the id" in service.refused(422, "/project/documents", json=other)
+    assert service.refused(404, "/project/documents/99", "GET") == "the project has no document 99"
+    service.refused(404, "/project/documents/99/changes", json=change())
+    service.refused(422, "/project/documents/0", "GET")
+    service.refused(422, "/project/export?format=../x", "GET")
+    service.refused(422, "/project?annotator=a,b", "GET")
+    service.refused(415, "/project/documents", content=b"{}", headers={"content-type": "text/plain"})
+    service.refused(422, "/project/documents", content=b"\xff", headers={"content-type": "application/json"})
+    service.refused(413, "/project/documents", content=b" " * 100_001, headers={"content-type": "application/json"})
+    score = '{"entity_id":"A","preferred":"A","name":"A","score":NaN,"rank":1,"rule":"r","row":0}'
+    mention = f'{{"spans":[[0,1]],"finding":{{"candidates":[{score}]}}}}'
+    raw = f'{{"annotator":"a","save":"{save()}","document":{{"id":"n","text":"ab","mentions":[{mention}]}}}}'
+    assert "is no number" in service.refused(
+        422, "/project/documents", content=raw, headers={"content-type": "application/json"}
+    )
+    assert "Traceback" not in service.log
+    assert " 500 " not in service.log
+
+
+def test_a_name_of_a_host_needs_a_token(service, kb, tmp_path) -> None:
+    for host, status in (("evil.example", 403), ("127.0.0.1:80", 200), ("localhost", 200), ("[::1]:80", 200)):
+        assert service.client.get("/project", headers={"host": host}).status_code == status
+    (tmp_path / "token").write_text("secret", encoding="utf-8")
+    with Served(kb.path, "--project", tmp_path / "p", "--token-file", tmp_path / "token") as served:
+        assert served.client.get("/project").status_code == 401
+        known = {"host": "nomina.example", "authorization": "Bearer secret"}
+        assert served.client.get("/project", headers=known).status_code == 200
+
+
+def test_without_a_project_there_are_no_routes(served) -> None:
+    served.refused(404, "/project", "GET")
+    assert served.client.get("/info").json()["project"] is None
+    assert "/project" not in served.client.get("/openapi.json").json()["paths"]
+
+
+def test_the_schema_knows_the_bodies_and_no_text_is_logged(service) -> None:
+    add(service, "logged", "private words", [])
+    schema = service.client.get("/openapi.json").json()
+    assert {"AddRequest", "ChangeRequest"} <= set(schema["components"]["schemas"])
+    assert "private" not in service.log
+    assert "POST /project 200" in service.log
+    assert service.client.get("/project").headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("format", ["jsonl", "pubtator", "bioc_xml"])
+def test_exports_read_back_equal_to_the_project(kb, tmp_path, format) -> None:
+    with Served(kb.path, "--project", tmp_path / "p.sqlite") as served:
+        sections = [{"start": 0, "end": 7, "name": "title"}, {"start": 8, "end": 16, "name": "abstract"}]
+        add(served, "a", sections=sections)
+        number = add(served, "b & <c>", "😀 Ataxia, seizure.", [{"spans": [[2, 8]], "type": "Disease"}])
+        assert post(served, number, change("2-8", "A:4")).status_code == 200
+        answer = served.client.get("/project/export", params={"format": format})
+        (tmp_path / "out").write_bytes(answer.content)
+        assert served.client.get("/project/export", params={"annotator": "ben"}).text.count("gold") == 0
+    found = list(read_corpus(tmp_path / "out", format))
+    expected = list(read_corpus(tmp_path / "p.sqlite"))
+    if format == "pubtator":  # which has a section in every document
+        found = [each if each.id == "a" else type(each)(each.id, each.text, each.mentions) for each in found]
+    assert found == expected
+    assert [len(document.mentions) for document in expected] == [1, 1]
+
+
+class Saving:
+    """Threads that save to a document each; what was answered is kept."""
+
+    def __init__(self, served: Served, numbers: list[int]) -> None:
+        self.known: dict[int, int] = dict.fromkeys(numbers, 0)
+        self._url, self._stop = f"http://127.0.0.1:{served.port}", threading.Event()
+        self._threads = [threading.Thread(target=self._save, args=(number,)) for number in numbers]
+
+    def _save(self, number: int) -> None:
+        with httpx.Client(base_url=self._url, timeout=60) as client:
+            while not self._stop.is_set():
+                revision = self.known[number]
+                body = change("0-6", f"A:{revision}", revision=revision)
+                try:
+                    answer = client.post(f"/project/documents/{number}/changes", json=body)
+                except httpx.TransportError:
+                    return
+                assert answer.status_code == 200, answer.text
+                self.known[number] = answer.json()["revision"]
+
+    def __enter__(self) -> Saving:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def decided_ids(path, number):
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        query = "SELECT gold FROM decisions WHERE document = ? AND key = '0-6' ORDER BY revision"
+        return [json.loads(gold)[0][0] for (gold,) in connection.execute(query, (number,))]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_nothing_that_was_answered_is_lost_when_the_service_is_killed(kb, tmp_path, workers) -> None:
+    path = tmp_path / "team.sqlite"
+    with Served(kb.path, "--project", path, "--workers", workers) as served:
+        numbers = [add(served, str(number)) for number in range(4)]
+        with Saving(served, numbers) as saving:
+            until(lambda: min(saving.known.values()) >= 20, served)
+            os.killpg(served.process.pid, signal.SIGKILL)
+            served.process.wait()
+    for number in numbers:
+        ids = decided_ids(path, number)
+        assert ids == [f"A:{revision}" for revision in range(len(ids))]
+        assert saving.known[number] <= len(ids) <= saving.known[number] + 1
+    with Served(kb.path, "--project", path) as served, Project(path, writes=False) as project:
+        shown = served.client.get(f"/project/documents/{numbers[0]}").json()
+        assert shown["revision"] == views.text_of(project, numbers[0]).revision >= 20
+        assert shown["mentions"][0]["gold"] == [[decided_ids(path, numbers[0])[-1]]]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="workers")
+def test_workers_that_save_to_one_document_lose_nothing(kb, tmp_path) -> None:
+    path = tmp_path / "team.sqlite"
+    with Served(kb.path, "--project", path, "--workers", 2) as served:
+        number = add(served, "one")
+        conflicts = []
+
+        def work(name):
+            with httpx.Client(base_url=f"http://127.0.0.1:{served.port}", timeout=60) as client:
+                revision = 0
+                for each in range(25):
+                    while True:
+                        body = change("0-6", f"{name}:{each}", revision=revision, annotator=name)
+                        answer = client.post(f"/project/documents/{number}/changes", json=body)
+                        revision = answer.json()["revision"]
+                        if answer.status_code == 200:
+                            break
+                        conflicts.append(answer.status_code)
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in ("anna", "ben", "cleo", "dora")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    ids = decided_ids(path, number)
+    assert len(ids) == 100
+    for name in ("anna", "ben", "cleo", "dora"):
+        assert [id for id in ids if id.startswith(name)] == [f"{name}:{each}" for each in range(25)]
+    assert set(conflicts) <= {409}
