@@ -17,6 +17,7 @@ import httpx
 from review_cases import save
 from serve_cases import Served, until
 
+from nomina.cli.main import main
 from nomina.corpora import read_corpus
 from nomina.review import views
 from nomina.review.project import Project
@@ -164,6 +165,14 @@ def test_exports_read_back_equal_to_the_project(kb, tmp_path, format) -> None:
         found = [each if each.id == "a" else type(each)(each.id, each.text, each.mentions) for each in found]
     assert found == expected
     assert [len(document.mentions) for document in expected] == [1, 1]
+
+
+def test_what_cannot_be_a_project_is_said_before_anything_is_served(kb, tmp_path, capsys) -> None:
+    assert main(["serve", "--blind"]) == 2
+    assert "--blind is about a project" in capsys.readouterr().err
+    for file, why in ((kb.path, "a SQLite file but no review project"), (tmp_path / "no" / "p", "cannot be used")):
+        assert main(["serve", "--kb", str(kb.path), "--project", str(file)]) == 2
+        assert why in capsys.readouterr().err
 
 
 class Saving:

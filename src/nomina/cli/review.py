@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nomina.review.agreement import Agreement, Disagreement, Opinion
 
 _FILE = click.Path(path_type=Path)
-_WIDTH = 34
+_WIDTH = 36
 _LABELS = {
     "documents": "documents that both have begun",
     "left_out": "  others, left out",

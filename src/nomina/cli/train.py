@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import shlex
 import shutil
@@ -13,23 +12,20 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nomina.cli.places import PLACE
+from nomina.cli.train_data import Data, Given, read
 from nomina.cli.train_stages import staged
 from nomina.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
     from nomina.encoders.export import Weights
-    from nomina.kb.store import KnowledgeBase
-    from nomina.training.generative import Sample, TrainedGenerator
-    from nomina.training.mentions import Item
-    from nomina.training.names import Concepts
+    from nomina.training.generative import TrainedGenerator
     from nomina.training.recipe import Recipe
     from nomina.training.run import Trained
-    from nomina.types import Document
 
 _FILE = click.Path(path_type=Path)
 _NEEDED = ("torch", "transformers", "safetensors")
@@ -55,6 +51,7 @@ _EXAMPLES = """\b
 Examples:
   nomina train sapbert --kb mesh --base minilm/ -o aligned/
   nomina train sapbert --kb mesh --base aligned/ --corpus train.pubtator --dev dev.pubtator -o tuned/
+  nomina train sapbert --kb hpo --base aligned/ --corpus team.sqlite --annotator anna -o corrected/
   nomina train rescnn --kb mesh --base minilm/ --teacher aligned/ -o small/
   nomina train sapbert --kb my.kb --set fit.batch_size=64 --set fit.epochs=3 -o mine/
   nomina train genbioel --kb mesh --base minilm/ -o writer/
@@ -73,6 +70,7 @@ Examples:
 @click.option("--dev", type=_FILE, metavar="FILE", help="Mentions to measure accuracy on, which chooses the weights.")
 @click.option("--format", metavar="FORMAT", help="The format of both, where a look at them says something else.")
 @click.option("--option", "texts", multiple=True, metavar="KEY=VALUE", help="An option of it; may be repeated.")
+@click.option("--annotator", multiple=True, metavar="NAME", help="Of a project: whose corrections; may be repeated.")
 @click.option("--teacher", metavar="FOLDER", help="A saved encoder whose vectors to come near to as well.")
 @click.option("--set", "settings", multiple=True, metavar="TABLE.KEY=VALUE", help="Change the recipe; may be repeated.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of all that is random; by default the recipe's.")
@@ -97,6 +95,7 @@ def train(
     dev: Path | None,
     format: str | None,
     texts: tuple[str, ...],
+    annotator: tuple[str, ...],
     teacher: str | None,
     settings: tuple[str, ...],
     seed: int | None,
@@ -126,7 +125,7 @@ def train(
     stored = weights if not writes and _exports(exported, say) else None
     checkpoints = output.with_name(f"{output.name}.checkpoints")
     with _stoppable(checkpoints) as stop:
-        data = _read(kb, corpus, dev, format, texts, writes)
+        data = read(kb, Given(corpus, dev, format, texts, annotator), writes)
         trained = _train(wanted, data, str(own or device), checkpoints, resume, say, stop)
         gather.leave()
         if not say.is_first:
@@ -214,68 +213,9 @@ class _Say:
 _NOT_SHOWN = frozenset({"step", "seconds"})
 
 
-class _Data(NamedTuple):
-    kb: KnowledgeBase
-    concepts: Concepts
-    train: list[Item] | None
-    dev: list[Item] | None
-    train_samples: list[Sample] | None
-    dev_samples: list[Sample] | None
-    prints: dict[str, str | None]
-
-
-def _read(
-    kb: str, corpus: Path | None, dev: Path | None, format: str | None, texts: Sequence[str], writes: bool
-) -> _Data:
-    """The KB and the corpora, with fingerprints of what is in them; ``writes``: as generators take them."""
-    from nomina.corpora import read_corpus
-    from nomina.kb.options import parsed
-    from nomina.kb.sources import resolve_kb
-    from nomina.training.mentions import items
-    from nomina.training.names import Concepts
-
-    opened = resolve_kb(kb)
-    concepts = Concepts.of(opened)
-
-    def documents(path: Path | None) -> Iterator[Document] | None:
-        return None if path is None else read_corpus(path, format, options=parsed(texts))
-
-    prints: dict[str, str | None] = {"kb": opened.fingerprint}
-    if writes:
-        from nomina.training.generative import samples
-
-        train, measured = (
-            None if found is None else samples(found, opened, concepts.ids)
-            for found in (documents(corpus), documents(dev))
-        )
-        return _Data(
-            opened, concepts, None, None, train, measured, prints | {"corpus": _told(train), "dev": _told(measured)}
-        )
-    given, asked = (
-        None if found is None else items(found, opened, concepts.ids) for found in (documents(corpus), documents(dev))
-    )
-    return _Data(opened, concepts, given, asked, None, None, prints | {"corpus": _hashed(given), "dev": _hashed(asked)})
-
-
-def _hashed(found: list[Item] | None) -> str | None:
-    if found is None:
-        return None
-    plain = [[item.texts, [sorted(part) for part in item.gold]] for item in found]
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
-
-
-def _told(found: list[Sample] | None) -> str | None:
-    """The same of mentions in their context."""
-    from nomina.generation.prompt import parts_of
-
-    if found is None:
-        return None
-    return hashlib.sha256(json.dumps([[parts_of(query), sorted(gold)] for query, gold in found]).encode()).hexdigest()
-
-
 def _train(
     recipe: Recipe,
-    data: _Data,
+    data: Data,
     device: str,
     checkpoints: Path,
     resume: bool,
@@ -363,7 +303,7 @@ def _step(checkpoints: Path) -> int:
 
 
 def _write(
-    trained: Trained | TrainedGenerator, recipe: Recipe, data: _Data, output: Path, weights: Weights | None, say: _Say
+    trained: Trained | TrainedGenerator, recipe: Recipe, data: Data, output: Path, weights: Weights | None, say: _Say
 ) -> None:
     """Write the model, and say what it is."""
     from nomina.training.output import write, write_generator

@@ -46,13 +46,21 @@ def _all(one: Run, stages: Sequence[Stage], options: dict[str, Any]) -> None:
     check_place(output)
     trained_on = {"kb": resolve_kb(options["kb"]).fingerprint, "format": options["format"]}
     trained_on |= {key: _file(options[key]) for key in ("corpus", "dev")} | {"options": list(options["texts"])}
+    if options["annotator"]:
+        trained_on["annotators"] = list(options["annotator"])
     done = Done(output.with_name(f"{output.name}.stages.json"), trained_on)
     if not options["resume"]:
         done.forget()
+    unseen: str | None = None
     for number, stage in enumerate(stages):
-        last = stage is stages[-1]
+        last = number == len(stages) - 1
         place = output if last else output.with_name(f"{output.name}.{stage.name}")
         wanted = stage.load(base, seed)
+        if unseen and wanted.preference.folds and not wanted.preference.fold_base:
+            stage = stage._replace(settings=(*stage.settings, f"preference.fold_base={unseen}"))
+            wanted = stage.load(base, seed)
+        if wanted.data.source == "corpus" and wanted.preference.loss == "none":
+            unseen = wanted.encoder.base
         if done.has(number, wanted, place):
             click.echo(f"stage {stage.name} is done: {place}", err=True)
         else:
@@ -69,5 +77,6 @@ def _file(path: Path | None) -> list[Any] | None:
     """A corpus as far as a look at its place tells."""
     if path is None or not path.exists():
         return None
-    facts = path.stat()
-    return [str(path), facts.st_size, facts.st_mtime_ns]
+    log = path.with_name(f"{path.name}-wal")  # what a project has not put into its file yet
+    facts = [each.stat() for each in (path, log) if each.exists()]
+    return [str(path), *(value for each in facts for value in (each.st_size, each.st_mtime_ns))]

@@ -1,0 +1,90 @@
+"""`nomina review`: what is next, who agrees; and a project converted like any other corpus."""
+
+import json
+
+import pytest
+from review_cases import Made, added, decided, marked, rejected, save
+
+from nomina.cli.main import main
+from nomina.corpora import read_corpus
+from nomina.review.project import Project
+from nomina.review.records import Added
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        code = main(["review", *map(str, arguments)])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def teams(tmp_path):
+    """Two projects of one document: they agree on one concept of two, on one rejected mention, and not on an added."""
+    first, second = (Made(tmp_path / f"{name}.sqlite") for name in ("first", "second"))
+    both = (decided("0-1", "A:1"), rejected("4-5"))
+    first.decide("anna", {"one": (*both, decided("2-3", "A:1", "A:2"), added("8-9", "A:9"))})
+    second.decide("ben", {"one": (*both, decided("2-3", "-1"), decided("6-7", "A:1"))})
+    return first.path, second.path
+
+
+def test_next(run, tmp_path) -> None:
+    with Project(tmp_path / "p") as project:
+        for id, probability in (("sure", 0.75), ("unsure", 0.5), ("third", 0.625)):
+            project.add(Added(id, "abcd", (marked(0, 1, probability), marked(2, 3, probability))), "anna", save())
+        project.change(2, 0, [decided("0-1", "A:1")], "anna", save())
+    head = "document_id\tuncertainty\tundecided\tmentions\n"
+    lines = ["unsure\t0.5000\t1\t2\n", "third\t0.3750\t2\t2\n", "sure\t0.2500\t2\t2\n"]
+    assert run("next", tmp_path / "p") == (0, head + "".join(lines), "")
+    assert run("next", tmp_path / "p", "-n", 1) == (0, head + lines[0], "")
+    assert run("next", tmp_path / "p", "--annotator", "ben")[1].splitlines()[1] == "unsure\t0.5000\t2\t2"
+
+
+def test_agreement_as_text_json_and_a_list(run, teams, tmp_path) -> None:
+    code, out, err = run("agreement", *teams)
+    figures = {line[:36].strip(): line[36:].strip() for line in out.splitlines()}
+    assert (code, err) == (0, "")
+    assert figures["F1 of spans"] == "0.8000"  # both 2, 8-9 only of the first; 6-7 is not decided by the first
+    assert figures["as a share"] == "0.5000"
+    assert figures["mentions undecided by one, left out"] == "1"
+    assert figures["Cohen's kappa, mention or not"] == "1.0000"
+    assert json.loads(run("agreement", *teams, "--json")[1])["concept_kappa"] == pytest.approx((0.5 - 0.25) / 0.75)
+    assert run("agreement", *teams, "--tsv", tmp_path / "out.tsv")[1] == out
+    expected = (
+        "document_id\tspans\tmention\tfirst\tsecond\tfirst_name\tsecond_name\n"
+        "one\t2-3\tc\tA:1|A:2\t-1\t\t\n"
+        "one\t8-9\ti\tA:9\tno mention\t\t\n"
+    )
+    assert (tmp_path / "out.tsv").read_text(encoding="utf-8") == expected
+    assert run("agreement", *teams, "--tsv", "-") == (0, expected, "")
+
+
+def test_annotators_are_named_of_one_project_or_of_two(run, teams) -> None:
+    whole = run("agreement", *teams, "--json")[1]
+    assert run("agreement", *teams, "--between", "anna", "ben", "--json")[1] == whole
+    assert run("agreement", teams[0], "--between", "anna", "anna", "--json")[0] == 0
+    assert run("agreement", teams[0]) == (
+        2,
+        "",
+        "nomina: name two projects, or two annotators of one with --between\n",
+    )
+    code, _, err = run("agreement", teams[0], "--between", "anna", "ben")
+    assert (code, "'ben' has decided nothing in" in err) == (2, True)
+
+
+def test_what_is_no_project_is_said(run, tmp_path) -> None:
+    (tmp_path / "text").write_text("a text " * 100, encoding="utf-8")
+    for file, why in (("text", "cannot be used"), ("no", "no project at")):
+        code, out, err = run("next", tmp_path / file)
+        assert (code, out, err.count("\n"), why in err) == (2, "", 1, True)
+
+
+@pytest.mark.parametrize("format", ["pubtator", "jsonl", "bioc_xml"])
+def test_a_project_is_converted_and_read_back_equal(teams, tmp_path, format, capsys) -> None:
+    output = tmp_path / "out"
+    assert main(["corpus", "convert", str(teams[0]), "--to", format, "-o", str(output)]) == 0
+    assert "not read: 1 rejected mentions, 1 undecided mentions" in capsys.readouterr().err
+    (found,), (expected,) = read_corpus(output, format), read_corpus(teams[0])
+    assert (found.id, found.text, found.mentions) == (expected.id, expected.text, expected.mentions)
