@@ -175,7 +175,10 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
     prompt = Prompt.of(generator, window=wanted.window, context=wanted.context)
     parts, gold = [prompt.parts(query) for query, _ in known], [own for _, own in known]
     if recipe.preference.loss != "none":
-        return stage.of_corpus(recipe, generator, task.kb, task.concepts, prompt, parts, gold, task.cache, say)
+        documents = [query.document.id for query, _ in known]
+        return stage.of_corpus(
+            recipe, generator, task.kb, task.concepts, prompt, parts, gold, documents, task.cache, say
+        )
     options = TargetOptions(wanted.target, wanted.top, seed, wanted.similarity)
     targets = targets_of([part.mention for part in parts], gold, names, options)
     examples = MentionExamples(prompt.of_parts(parts), targets, task.concepts.texts, prompt, seed)

@@ -14,7 +14,7 @@ from nomina.generation.generator import Generator
 from nomina.generation.grown import GrownTrie
 from nomina.generation.prompt import Prompted
 from nomina.generation.search import Search, beam_search, fitting
-from nomina.generation.trie import FlatTrie
+from nomina.generation.trie import FlatTrie, Within
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import NO_ROW
 from nomina.linkers.generative import BATCHES, batch_of, evaluating
@@ -89,6 +89,7 @@ def mine(
     mentions: Mentions,
     options: MineOptions | None = None,
     progress: Progress | None = None,
+    within: NDArray[np.bool_] | None = None,
 ) -> Pairs:
     """The pairs of mentions, by mention; the same ones from the same model, mentions and machine.
 
@@ -100,6 +101,7 @@ def mine(
         mentions: see there.
         options: see there.
         progress: told how far it is.
+        within: (rows of the KB,) those that may be ranked and chosen; all where None. See ``unseen``.
 
     Raises:
         RecipeError: a mention's concepts have no name, and one is to be chosen.
@@ -107,15 +109,25 @@ def mine(
     options = options or MineOptions()
     rights = rights_of(concepts, mentions.gold)
     own = _own_rows(kb, mentions, options)
-    ranked = _ranked(generator, trie, mentions, rights, own, options, progress)
+    ranked = _ranked(generator, trie, mentions, rights, own, options, progress, within)
     synonyms = similar = None
     if options.pairs.missing == "synonym":
-        synonyms = _synonyms(concepts, mentions, own)
+        synonyms = _synonyms(concepts, mentions, own, within)
     if options.pairs.negatives == "tfidf":
-        within = np.zeros(len(kb.names), np.bool_)
-        within[concepts.row] = True
-        similar = similar_wrong(postings_of(kb), within, mentions.keys, rights, own, options.pairs.top)
+        named = np.zeros(len(kb.names), np.bool_)
+        named[concepts.row] = True if within is None else within[concepts.row]
+        similar = similar_wrong(postings_of(kb), named, mentions.keys, rights, own, options.pairs.top)
     return select(ranked, options.pairs, synonyms, similar)
+
+
+def unseen(kb: KnowledgeBase, keys: Sequence[str]) -> NDArray[np.bool_]:
+    """The rows of a KB that are the text of no mention, given the mentions' look-up keys: (rows,).
+
+    A dictionary that holds the training mentions makes a model that has learnt nothing but them look good.
+    """
+    found = np.ones(len(kb.names), np.bool_)
+    found[[row for key in dict.fromkeys(keys) if (row := kb.row(key)) is not None]] = False
+    return found
 
 
 def similar_wrong(
@@ -154,11 +166,14 @@ def _own_rows(kb: KnowledgeBase, mentions: Mentions, options: MineOptions) -> In
     return np.array([NO_ROW if known[key] is None else known[key] for key in mentions.keys], np.int64)
 
 
-def _synonyms(concepts: Concepts, mentions: Mentions, own: Ints) -> Ints:
+def _synonyms(concepts: Concepts, mentions: Mentions, own: Ints, within: NDArray[np.bool_] | None) -> Ints:
     """The most similar right row of each mention but for its own; ``NO_ROW`` where there is no other."""
-    ordered = targets_of(mentions.keys, mentions.gold, concepts, TargetOptions(top=2))
-    found = [[row for row in rows.tolist() if row != mine] for rows, mine in zip(ordered, own.tolist(), strict=True)]
-    return np.array([rows[0] if rows else NO_ROW for rows in found], np.int64)
+    ordered = targets_of(mentions.keys, mentions.gold, concepts, TargetOptions(top=len(concepts.texts)))
+    found = []
+    for rows, mine in zip(ordered, own.tolist(), strict=True):
+        allowed = rows if within is None else rows[within[rows]]
+        found.append(next((row for row in allowed.tolist() if row != mine), NO_ROW))
+    return np.array(found, np.int64)
 
 
 def _ranked(
@@ -169,13 +184,15 @@ def _ranked(
     own: Ints,
     options: MineOptions,
     progress: Progress | None,
+    within: NDArray[np.bool_] | None,
 ) -> Ranked:
     """What the model ranks highest, own names left out."""
     top = options.pairs.top
     # One more name is looked for where one may be taken away.
     beams = max(options.beams, top) + (not options.own)
-    nodes, place = _decoded(generator, trie, mentions.prompted, beams, options.batch, progress)
-    rows, offsets = trie.rows_of(nodes.ravel())
+    allowed = None if within is None else trie.within(within)
+    nodes, place = _decoded(generator, trie, mentions.prompted, beams, options.batch, progress, allowed)
+    rows, offsets = trie.rows_of(nodes.ravel(), allowed)
     ranked = Ranked(np.full((len(place), top), NO_ROW), np.zeros((len(place), top), np.bool_))
     for number, task in enumerate(place.tolist()):
         bounds = offsets[task * beams : (task + 1) * beams + 1].tolist()
@@ -195,6 +212,7 @@ def _decoded(
     beams: int,
     size: int | None,
     progress: Progress | None,
+    within: Within | None,
 ) -> tuple[Ints, Ints]:
     """The best leaves of each different mention, (m, beams), and which of these each mention is, (n,)."""
     tasks: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
@@ -209,7 +227,7 @@ def _decoded(
             chosen = order[start : start + size]
             batch = batch_of(generator, [different[i] for i in chosen])
             search_ = fitting(Search(beams), generator, batch)
-            nodes[chosen] = beam_search(generator, device_trie, batch, search_).nodes.cpu().numpy()
+            nodes[chosen] = beam_search(generator, device_trie, batch, search_, within).nodes.cpu().numpy()
             if progress:
                 progress(start + len(chosen), len(order))
     return nodes, np.array(place, np.int64)

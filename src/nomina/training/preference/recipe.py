@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from nomina.errors import RecipeError
+
 
 @dataclass(frozen=True, slots=True)
 class PreferenceRecipe:
@@ -18,6 +20,12 @@ class PreferenceRecipe:
         top, which, negatives, missing: on a corpus, which pairs are made of ranked names; see ``PairOptions``.
         beams: of the search that ranks them.
         own: whether the KB's name that is the mention's very text is ranked.
+        seen: whether names of the KB that are the text of any training mention are ranked.
+        reference: the folder of the generator that a loss compares with; "": the one that is trained, as it begins.
+        folds: on a corpus, so many models, each trained on the mentions of the other folds, rank those of one; 0: the
+            generator that is trained ranks all.
+        fold_base: the folder of the generator that these begin as: one that has not seen the mentions.
+        fold_epochs, fold_lr, fold_batch_size: of their training, otherwise as the table ``generation`` says.
     """
 
     loss: Literal["none", "dpo", "pairwise", "cpo", "simpo"] = "none"
@@ -32,3 +40,16 @@ class PreferenceRecipe:
     missing: Literal["skip", "synonym"] = "skip"
     beams: int = 5
     own: bool = True
+    seen: bool = True
+    reference: str = ""
+    folds: int = 0
+    fold_base: str = ""
+    fold_epochs: float = 10.0
+    fold_lr: float = 5e-5
+    fold_batch_size: int = 32
+
+    def __post_init__(self) -> None:
+        if self.folds < 0 or self.folds == 1:
+            raise RecipeError(f"preference.folds must be 0 or at least 2, not {self.folds}")
+        if not (self.fold_epochs > 0 and self.fold_lr > 0 and self.fold_batch_size >= 1):
+            raise RecipeError("preference.fold_epochs, fold_lr and fold_batch_size must be above 0")

@@ -35,6 +35,7 @@ def kept_pairs(
     mentions: Mentions,
     options: MineOptions | None = None,
     progress: Progress | None = None,
+    within: NDArray[np.bool_] | None = None,
 ) -> Pairs:
     """``mine``, or what it has written to ``path`` for the same weights, KB, mentions and options.
 
@@ -43,15 +44,27 @@ def kept_pairs(
         RecipeError: see ``mine``.
     """
     options = options or MineOptions()
-    lists = [[one.source for one in mentions.prompted], [one.prefix for one in mentions.prompted], mentions.gold]
-    parts = [kb.fingerprint, options, list(mentions.keys), concepts.row, *chain.from_iterable(map(_flat, lists))]
+    parts = told(kb, concepts, mentions, options, within)
     return Pairs(
         *kept(
             path,
             fingerprint(generator.module, parts),
-            lambda: mine(generator, kb, trie, concepts, mentions, options, progress),
+            lambda: mine(generator, kb, trie, concepts, mentions, options, progress, within),
         )
     )
+
+
+def told(
+    kb: KnowledgeBase,
+    concepts: Concepts,
+    mentions: Mentions,
+    options: MineOptions,
+    within: NDArray[np.bool_] | None,
+) -> list[object]:
+    """What pairs depend on beside a model's weights, for ``fingerprint``."""
+    lists = [[one.source for one in mentions.prompted], [one.prefix for one in mentions.prompted], mentions.gold]
+    flat = chain.from_iterable(map(_flat, lists))
+    return [kb.fingerprint, options, list(mentions.keys), concepts.row, *flat, within]
 
 
 def kept_reference(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from nomina import generation
+from nomina.errors import RecipeError
 from nomina.generation.generator import Generator
 from nomina.generation.opening import open_trie
 from nomina.generation.prompt import Parts, Prompt
@@ -14,14 +16,16 @@ from nomina.text import normalise
 from nomina.training.examples import Ints
 from nomina.training.kb_text import KbText
 from nomina.training.names import Concepts
+from nomina.training.preference.crossfit import CrossOptions, World, crossfitted
 from nomina.training.preference.examples import PairExamples
 from nomina.training.preference.kept import fingerprint, kept
 from nomina.training.preference.losses import kind_of
-from nomina.training.preference.mining import Mentions, MineOptions
+from nomina.training.preference.mining import Mentions, MineOptions, unseen
 from nomina.training.preference.objective import PreferenceOptions, PreferenceTraining
 from nomina.training.preference.pairs import PairOptions
 from nomina.training.preference.rounds import kept_pairs, kept_reference
 from nomina.training.recipe import Recipe
+from nomina.training.targets import TargetOptions
 
 Say = Callable[[str], None]
 
@@ -59,10 +63,11 @@ def of_corpus(
     prompt: Prompt,
     parts: Sequence[Parts],
     gold: Sequence[Ints],
+    documents: Sequence[str],
     folder: Path,
     say: Say,
 ) -> PreferenceTraining:
-    """Of the mentions of a corpus: what the generator ranks for them now.
+    """Of the mentions of a corpus: what the generator, or one that has not seen them, ranks for them now.
 
     Args:
         recipe: see there.
@@ -72,6 +77,7 @@ def of_corpus(
         prompt: how mentions are tokenised.
         parts: the texts of each mention.
         gold: its concepts.
+        documents: the id of its document.
         folder: where pairs and reference are kept.
         say: told a line of what is prepared.
 
@@ -84,10 +90,30 @@ def of_corpus(
     mentions = Mentions(prompt.of_parts(parts), [normalise(part.mention) for part in parts], gold)
     trie = open_trie(kb, spelling_of(generator, prompt))
     options = MineOptions(chosen, wanted.beams, wanted.own)
+    within = None if wanted.seen else unseen(kb, mentions.keys)
     say(f"ranking names for {len(parts):,} mentions")
-    pairs = kept_pairs(folder / "pairs", generator, kb, trie, concepts, mentions, options)
+    if wanted.folds:
+        world, texts = World(kb, trie, concepts, prompt, within), [part.mention for part in parts]
+        groups = documents if len(set(documents)) < len(documents) else mentions.keys
+        cross = _cross_options(recipe)
+        pairs = crossfitted(world, mentions, texts, groups, options, cross, generator.device, folder, say)
+    else:
+        pairs = kept_pairs(folder / "pairs", generator, kb, trie, concepts, mentions, options, within=within)
     examples = PairExamples.of_mentions(mentions.prompted, pairs, concepts.texts, prompt)
     return _objective(recipe, generator, examples, folder, say)
+
+
+def _cross_options(recipe: Recipe) -> CrossOptions:
+    wanted, names, how = recipe.preference, recipe.generation, recipe.fit
+    if not wanted.fold_base:
+        raise RecipeError(
+            "preference.folds trains models of its own: name the one that they begin as, which has not seen the"
+            " corpus, as preference.fold_base"
+        )
+    targets = TargetOptions(names.target, names.top, how.seed, names.similarity)
+    rates = wanted.fold_epochs, wanted.fold_lr, wanted.fold_batch_size
+    layers = tuple(int(layer) for layer in names.layers.split())
+    return CrossOptions(wanted.fold_base, wanted.folds, *rates, names.smoothing, targets, how.bf16, how.seed, layers)
 
 
 def _objective(recipe: Recipe, generator: Generator, pairs: PairExamples, folder: Path, say: Say) -> PreferenceTraining:
@@ -97,6 +123,18 @@ def _objective(recipe: Recipe, generator: Generator, pairs: PairExamples, folder
     values = tuple((key, given[key]) for key in kind.keys if given[key] or key != "beta")
     reference = None
     if kind.reference:
-        reference = kept_reference(folder / "reference", generator, pairs, max(how.batch_size, 64), bf16=how.bf16)
+        frozen = _reference(wanted.reference, generator)
+        reference = kept_reference(folder / "reference", frozen, pairs, max(how.batch_size, 64), bf16=how.bf16)
     options = PreferenceOptions(wanted.loss, values, wanted.likelihood, how.batch_size, how.seed)
     return PreferenceTraining(generator, pairs, options, reference)
+
+
+def _reference(folder: str, generator: Generator) -> Generator:
+    """The generator that is compared with: of a folder, else the one that is trained, as it is now."""
+    if not folder:
+        return generator
+    frozen = generation.load(folder)
+    if frozen.tokenizer.to_str() != generator.tokenizer.to_str():
+        raise RecipeError(f"{folder} has other tokens than the model that is trained: name one that it comes from")
+    frozen.module.to(generator.device)
+    return frozen
