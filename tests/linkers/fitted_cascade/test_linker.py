@@ -16,10 +16,11 @@ from nomina.linkers.base import NO_ROW
 from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.fitted_cascade import folder, is_cascade
 from nomina.linkers.fitted_cascade.linker import FittedCascadeLinker
-from nomina.linkers.fitted_cascade.parts import PartOptions
+from nomina.linkers.fitted_cascade.parts import PartOptions, opened
+from nomina.linkers.fitted_cascade.pools import Pools
 from nomina.linkers.fitted_cascade.weights import Stage
 from nomina.training.cascade.fit import dev_of, fitted
-from nomina.types import Query
+from nomina.types import Document, Mention, Query
 
 TEXTS = ("heart failure", "lung", "skn tumour", "retina mass", "ear", "0-9")
 
@@ -97,6 +98,15 @@ def test_what_is_sure_is_not_given_to_the_parts_behind(linker, monkeypatch):
 def test_with_a_sureness_of_one_all_parts_are_asked(linker, kb):
     every = FittedCascadeLinker(kb, PARTS, linker.stages, sure=1.0)
     assert every.answers(queries(*TEXTS)).asked.tolist() == [3] * len(TEXTS)
+
+
+def test_an_abbreviation_is_written_out_for_tfidf(kb):
+    text = "heart failure (HF) and HF"
+    query = Query(Document("d", text, ()), Mention(((23, 25),), "HF"))
+    part = opened(kb, PARTS[1])
+    found = part.extend([query], Pools.empty(1), None, None)
+    assert kb.surface(int(found.rows[found.values[:, 0] == 1.0][0])) == "heart failure"
+    assert not len(part.extend(queries("HF"), Pools.empty(1), None, None).rows)
 
 
 def test_predictions_have_a_probability_and_abstain_under_it(linker):

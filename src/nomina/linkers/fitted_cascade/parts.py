@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nomina import encoders
+from nomina.abbreviations import definitions
 from nomina.errors import ArtifactError, UsageError
 from nomina.files import sha256
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import Linker, Rule
 from nomina.linkers.dictionary import DictionaryLinker
 from nomina.linkers.fitted_cascade.pools import Flags, Floats, Pools, place_of
+from nomina.text import normalise
 from nomina.types import Query
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ class Searching:
 
     def __init__(self, kb: KnowledgeBase, options: PartOptions, progress: Progress | None = None) -> None:
         self.kb, self.options, self._progress = kb, options, progress
+        self._long_forms = lru_cache(maxsize=512)(_long_forms)
         if options.model:
             encoders.check_folder(options.model)
 
@@ -115,8 +118,23 @@ class Searching:
             within: which rows may be named.
         """
         del shares
+        if self.options.part == "tfidf":
+            queries = [self._written_out(query) for query in queries]
         ranking = self.linker.rank(queries, min(self.options.many, max(len(self.kb.names), 1)), within)
         return pools.united(ranking, np.where(np.isfinite(ranking.scores), ranking.scores, 0.0).astype(np.float64))
+
+    def _written_out(self, query: Query) -> Query:
+        """A mention that its text defines as an abbreviation as its long form, as the other parts read it."""
+        form = self._long_forms(query.document.text).get(normalise(query.mention.text))
+        return query if form is None else query._replace(mention=replace(query.mention, text=form))
+
+
+def _long_forms(text: str) -> dict[str, str]:
+    """Long forms by the look-up keys of the short forms that a text defines; the first definition counts."""
+    found: dict[str, str] = {}
+    for definition in definitions(text):
+        found.setdefault(normalise(definition.short), definition.long)
+    return found
 
 
 class Rescoring:
