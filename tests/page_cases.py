@@ -1,5 +1,10 @@
 """What tests do in the review page."""
 
+import os
+from pathlib import Path
+
+from browser_cases import CONTRAST
+
 from nomina.corpora import read_corpus
 
 
@@ -39,3 +44,15 @@ def press(page, *keys):
     page.locator("mark[tabindex='0']").focus()
     for key in keys:
         page.keyboard.press(key)
+
+
+def looks_right(page, name, width):
+    """It fits its window and can be read; a picture and axe-core's opinion where they are asked for."""
+    if folder := os.environ.get("NOMINA_SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(CONTRAST) == []
+    if axe := os.environ.get("NOMINA_AXE"):
+        page.evaluate(Path(axe).read_text(encoding="utf-8"))
+        found = page.evaluate("axe.run()")
+        assert [each["id"] for each in found["violations"] if each["impact"] in ("serious", "critical")] == []

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
-from browser_cases import CONTRAST, browser  # noqa: F401, the fixture
-from page_cases import add, exported, marks, press, says, state, words
+from browser_cases import browser  # noqa: F401, the fixture
+from page_cases import add, exported, looks_right, marks, press, says, state, words
 from serve_cases import Served
 
 from nomina.corpora import read_corpus
@@ -232,10 +232,59 @@ def test_the_most_uncertain_document_is_opened(opened, project):
 def test_it_fits_its_window_and_can_be_read(opened, project, width, scheme):
     page = opened(project, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.wait_for_selector("#annotator-form", state="visible")
-    assert page.evaluate(CONTRAST) == []
+    looks_right(page, f"project-name-{width}-{scheme}", width)
     page.fill("#annotator", "a" * 100)
     page.click("#annotator-form button")
     add(page, TEXT)
+    ben = work(opened, project, "ben")
+    ben.wait_for_selector("mark")
+    press(ben, "x")
+    saved(ben)
+    press(page, "a")
+    page.wait_for_selector("#conflict", state="visible")
     page.wait_for_selector("#concept h3")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert page.evaluate(CONTRAST) == []
+    looks_right(page, f"project-{width}-{scheme}", width)
+
+
+def test_what_is_not_saved_is_not_left_out_of_an_export_unseen(opened, kb, tmp_path):
+    with Served(kb.path, "--project", tmp_path / "team.sqlite") as service:
+        page = work(opened, service, "anna")
+        add(page, TEXT)
+        page.route("**/changes", lambda route: route.abort())
+        press(page, "a")
+        saved(page, "Not saved")
+        page.click("#jsonl")
+        page.wait_for_function("() => document.getElementById('problem').textContent.startsWith('not all is saved')")
+        asked = page.evaluate("() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+        page.unroute("**/changes")
+        saved(page)
+        assert asked
+        assert exported(page, "#jsonl", tmp_path / "out.jsonl")[0].mentions[0].gold == (("A:4",),)
+        assert not page.evaluate("() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+
+
+def test_a_document_is_there_once_and_another_of_its_id_is_refused(opened, project):
+    page = work(opened, project, "anna")
+    add(page, json.dumps({"id": "a", "text": "Ataxia."}))
+    ben = work(opened, project, "ben")
+    add(ben, json.dumps({"id": "a", "text": "Ataxia."}))
+    assert ben.locator("#document option").all_text_contents() == ["a"]
+    add(ben, json.dumps({"id": "a", "text": "Seizure."}))
+    ben.wait_for_selector("#problem", state="visible")
+    assert "another document has this id" in ben.text_content("#problem")
+
+
+def test_the_token_is_asked_for_before_the_project(opened, kb, tmp_path):
+    (tmp_path / "token").write_text("secret\n", encoding="utf-8")
+    with Served(kb.path, "--token-file", tmp_path / "token", "--project", tmp_path / "team.sqlite") as service:
+        page = opened(service)
+        page.wait_for_selector("#token-form", state="visible")
+        assert not page.is_visible("#annotator-form")
+        page.fill("#token", "secret")
+        page.click("#token-form button")
+        page.fill("#annotator", "anna")
+        page.click("#annotator-form button")
+        page.wait_for_function("() => document.getElementById('who').textContent.startsWith('anna')")
+        add(page, TEXT)
+        press(page, "a")
+        saved(page)

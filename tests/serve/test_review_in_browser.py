@@ -5,15 +5,13 @@ pictures of the page are left there.
 """
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
-from browser_cases import CONTRAST, browser  # noqa: F401, the fixture
-from page_cases import add, exported, marks, press, says, state, words
+from browser_cases import browser  # noqa: F401, the fixture
+from page_cases import add, exported, looks_right, marks, press, says, state, words
 from serve_cases import Served
 
 from nomina.kb.build import BuildOptions, build
@@ -289,11 +287,4 @@ def test_it_fits_its_window_and_can_be_read(opened, width, scheme):
     page.wait_for_selector("#concept h3")
     press(page, "a", "j", "x", "j")
     page.wait_for_selector("#concept h3")
-    if folder := os.environ.get("NOMINA_SCREENSHOTS"):
-        page.screenshot(path=f"{folder}/review-{width}-{scheme}.png", full_page=True)
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert page.evaluate(CONTRAST) == []
-    if axe := os.environ.get("NOMINA_AXE"):
-        page.evaluate(Path(axe).read_text(encoding="utf-8"))
-        found = page.evaluate("axe.run()")
-        assert [each["id"] for each in found["violations"] if each["impact"] in ("serious", "critical")] == []
+    looks_right(page, f"review-{width}-{scheme}", width)

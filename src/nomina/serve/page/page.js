@@ -3,8 +3,18 @@ import { TokenNeeded } from "./client.js";
 import { Store } from "./store.js";
 
 const CONFLICT = {
-  false: ["Another tab has changed this document", "Keep what is here, overwrite the other"],
-  true: ["has changed this document meanwhile", "Keep mine too: where both decided, mine counts"],
+  false: [
+    "Another tab has changed this document",
+    "Take what the other tab saved",
+    "Keep what is here, overwrite the other",
+    "Nothing more of it is saved here until you choose.",
+  ],
+  true: [
+    "has changed this document meanwhile",
+    "Take what is saved",
+    "Keep mine too: where both decided, mine counts",
+    "Nothing more of it is saved here until you choose. The other choice is had back with undo.",
+  ],
 };
 
 export const $ = (id) => document.getElementById(id);
@@ -22,11 +32,12 @@ export function keepIn(other) {
 /** Say that a document was changed elsewhere, where it is the one that is open. */
 export function showConflict(key) {
   if (key !== now.key) return;
-  const [title, keep] = CONFLICT[store.isProject];
+  const [title, take, keep, hint] = CONFLICT[store.isProject];
   const who = store.isProject ? `${store.conflictOf(key).annotator} ` : "";
   $("conflict-title").textContent = `${who}${title}`;
   $("keep-mine").textContent = keep;
-  $("take-theirs").textContent = store.isProject ? "Take what is saved" : "Take what the other tab saved";
+  $("take-theirs").textContent = take;
+  $("conflict-hint").textContent = hint;
   $("conflict").hidden = false;
 }
 

@@ -3,6 +3,7 @@ import * as client from "./client.js";
 import { changesOf, keyed, marked, merged } from "./changes.js";
 
 const AGAIN = 2000; // milliseconds until what could not be sent is sent again
+const TRIES = 20; // looks in that time whether all is saved
 
 /** A number that no other save has, so that one that is sent twice is saved once. */
 function freshNumber() {
@@ -43,8 +44,13 @@ export class ProjectStore {
     return this.#undos.length > 0;
   }
 
+  #isUnsaved(key) {
+    const { busy, save, conflict } = this.#states.get(key) ?? {};
+    return Boolean(busy || save || conflict);
+  }
+
   get isUnsaved() {
-    return [...this.#states.values()].some(({ busy, save, conflict }) => busy || save || conflict);
+    return [...this.#states.keys()].some((key) => this.#isUnsaved(key));
   }
 
   /** The documents as they are listed now: id, how much is undecided, how uncertain that is. */
@@ -62,20 +68,24 @@ export class ProjectStore {
     return best ? String(best.number) : null;
   }
 
-  /** Read a document, unless something of it is not saved yet. */
+  /** Read a document, unless something of it is not saved yet; what was read too early is not taken. */
   async load(key) {
-    const { save, busy, conflict, revision } = this.#states.get(key) ?? {};
-    if (save || busy || conflict) return;
-    const state = await this.#read(key);
-    if (revision !== undefined && revision !== state.revision) this.#forget(key);
+    if (this.#isUnsaved(key)) return;
+    const found = await this.#read(key);
+    const known = this.#states.get(key)?.revision ?? found.revision;
+    if (this.#isUnsaved(key) || found.revision < known) return;
+    if (found.revision > known) this.#forget(key);
+    this.#take(key, found);
   }
 
-  async #read(key) {
-    const found = await client.projectDocument(key, this.#whose);
+  #read(key) {
+    return client.projectDocument(key, this.#whose);
+  }
+
+  #take(key, found) {
     const state = { revision: found.revision, saved: found.mentions, save: null, busy: false, conflict: null };
     this.#states.set(key, state);
     this.documents.set(key, found);
-    return state;
   }
 
   /** The key of a document that is there already; null where it is not. */
@@ -127,12 +137,12 @@ export class ProjectStore {
   }
 
   async #both(key) {
+    const found = await this.#read(key);
     const { saved } = this.#states.get(key);
     const { mentions } = this.documents.get(key);
-    await this.#read(key);
     this.#forget(key);
-    const theirs = this.documents.get(key).mentions;
-    return [merged(saved, mentions, theirs), theirs];
+    this.#take(key, found);
+    return [merged(saved, mentions, found.mentions), found.mentions];
   }
 
   #forget(key) {
@@ -199,7 +209,11 @@ export class ProjectStore {
   }
 
   /** The documents as a file of the project's own making. */
-  exported(format) {
+  async exported(format) {
+    for (let tries = 0; this.isUnsaved && tries < TRIES; tries += 1) {
+      await new Promise((done) => setTimeout(done, AGAIN / TRIES));
+    }
+    if (this.isUnsaved) throw new Error("not all is saved yet: the project would be exported without it");
     return client.projectExport(format, this.#whose);
   }
 }
