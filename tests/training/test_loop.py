@@ -84,6 +84,17 @@ def test_a_training_that_is_told_to_stop_saves_and_goes_on_from_there(tmp_path):
     assert torch.equal(weights(resumed), weights(whole))
 
 
+def test_an_evaluation_that_is_enough_ends_a_training_and_it_does_not_go_on(tmp_path):
+    options, measured = FitOptions(steps=12, evaluate_every=4, folder=tmp_path), []
+
+    def run():
+        return fit(Line(), options, evaluate=lambda step: measured.append(step) or {}, enough=lambda step: step >= 8)
+
+    result = run()
+    assert (result.steps, result.stopped, measured) == (8, False, [4, 8])
+    assert (run().steps, measured) == (8, [4, 8])
+
+
 def test_the_rate_rises_and_falls_in_lines():
     seen = []
     fit(Line(), FitOptions(steps=10, lr=1.0, warmup=4, report_every=1, clip=1e-9), report=seen.append)

@@ -33,7 +33,7 @@ def base(tmp_path_factory):
 def trained(base, make_kb, tmp_path, monkeypatch):
     """Train 8 steps, measuring before them and behind each second one: the outcome, the weights measured, lines."""
 
-    def run(figures, keep="best", dev=(HEART,)):
+    def run(figures, keep="best", dev=(HEART,), patience=0):
         measured, said, left = [], [], iter(figures)
 
         def accuracy(self):
@@ -41,7 +41,15 @@ def trained(base, make_kb, tmp_path, monkeypatch):
             return {"acc@1": next(left)}
 
         monkeypatch.setattr(Dev, "accuracy", accuracy)
-        fit = {"batch_size": 6, "steps": 8, "evaluate_every": 2, "lr": 0.01, "warmup": 0, "keep": keep}
+        fit = {
+            "batch_size": 6,
+            "steps": 8,
+            "evaluate_every": 2,
+            "lr": 0.01,
+            "warmup": 0,
+            "keep": keep,
+            "patience": patience,
+        }
         recipe = recipe_of({"encoder": {"base": str(base)}, "fit": fit})
         kb = make_kb(NAMES)
         task = Task(kb, Concepts.of(kb), None, list(dev), tmp_path)
@@ -121,3 +129,18 @@ def test_a_development_corpus_of_another_kb_is_refused(trained, dev, why):
     with pytest.raises(RecipeError) as caught:
         trained([], dev=dev)
     assert str(caught.value) == why
+
+
+@pytest.mark.parametrize(
+    ("figures", "patience", "kept", "steps"),
+    [
+        ([10.0, 20.0, 15.0], 1, 1, 4),
+        ([10.0, 20.0, 20.0, 15.0], 2, 1, 6),
+        ([10.0, 5.0], 1, 0, 2),
+        ([10.0, 5.0, 11.0, 12.0, 13.0], 2, 4, 8),
+        ([10.0, 20.0, 15.0, 15.0, 15.0], 0, 1, 8),
+    ],
+)
+def test_training_ends_after_so_many_evaluations_that_were_no_better(trained, figures, patience, kept, steps):
+    found, place, _ = trained(figures, patience=patience)
+    assert (place, found.result.steps, found.result.stopped) == (kept, steps, False)

@@ -107,7 +107,8 @@ def train_generator(
     if not (task.cache / STATE).exists():
         judge.first(report)
     options, trained = fit_options(recipe, objective, task.cache), cast("Objective[Any]", objective)
-    result = fit(trained, options, evaluate=judge, report=report, stop=stop)
+    enough = judge.enough(recipe, options)
+    result = fit(trained, options, evaluate=judge, report=report, stop=stop, enough=enough)
     gather.wait()
     if not result.stopped and recipe.fit.keep == "best":
         judge.take_best()

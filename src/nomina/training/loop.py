@@ -115,6 +115,7 @@ def fit(
     evaluate: Evaluate | None = None,
     report: Report | None = None,
     stop: Callable[[], bool] | None = None,
+    enough: Callable[[int], bool] | None = None,
 ) -> FitResult:
     """Train ``objective.module`` where it is; go on from the folder's checkpoint where there is one.
 
@@ -125,12 +126,13 @@ def fit(
             clock stands still meanwhile.
         report: Called with each record of the log as it comes.
         stop: Asked after each step; where it says so, training is saved and ends at once, without a last evaluation.
+        enough: Asked with the step behind each evaluation; where it says so, training has come to its end.
 
     Raises:
         RecipeError: the loss or the weights are not finite any more, or an epoch has no batch.
         ArtifactError: the checkpoint cannot be read, or is of another training.
     """
-    run = _Run(objective, options)
+    run = _Run(objective, options, enough)
     run.resume()
     run.module.train()
     while not run.done():
@@ -153,7 +155,10 @@ def fit(
 class _Run(Generic[Batch]):
     """The state of one training: what a checkpoint holds."""
 
-    def __init__(self, objective: Objective[Batch], options: FitOptions) -> None:
+    def __init__(
+        self, objective: Objective[Batch], options: FitOptions, enough: Callable[[int], bool] | None = None
+    ) -> None:
+        self.enough, self.is_over = enough, False
         self.objective, self.options, self.module = objective, options, objective.module
         self.device = next(self.module.parameters()).device
         self.parameters = [p for p in self.module.parameters() if p.requires_grad]
@@ -181,9 +186,11 @@ class _Run(Generic[Batch]):
         return max(1.0 - done, 0.0)
 
     def done(self) -> bool:
-        """Whether steps or seconds have run out."""
+        """Whether steps or seconds have run out, or an evaluation was enough."""
         seconds = self.options.seconds
-        return self.result.steps >= self.options.steps or (seconds is not None and self.result.seconds >= seconds)
+        if self.is_over or self.result.steps >= self.options.steps:
+            return True
+        return seconds is not None and self.result.seconds >= seconds
 
     def step(self, batch: Batch) -> None:
         """One step of the optimiser."""
@@ -213,6 +220,7 @@ class _Run(Generic[Batch]):
             self._report(report)
         if evaluate and step % self.options.evaluate_every == 0 and not self.done():
             self._evaluate(evaluate, report)
+            self.is_over = bool(self.enough and self.enough(step))
         if self.options.folder and step % self.options.save_every == 0:
             self.save(self.options.folder)
         self.since = time.monotonic()
@@ -228,7 +236,7 @@ class _Run(Generic[Batch]):
         """The last report, evaluation and checkpoint."""
         if self.losses:
             self._report(report)
-        if evaluate:
+        if evaluate and not self.is_over:
             self._evaluate(evaluate, report)
         if self.options.folder:
             self.save(self.options.folder)
@@ -302,6 +310,7 @@ class _Run(Generic[Batch]):
             self._restore(tensors)
             self.result = FitResult(state["steps"], state["seconds"], state["log"])
             self.epoch, self.offset = state["epoch"], state["offset"]
+            self.is_over = bool(self.enough and self.enough(self.result.steps))
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise ArtifactError(f"{folder} holds no checkpoint of this training ({error}): empty it") from error
 

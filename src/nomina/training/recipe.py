@@ -119,6 +119,7 @@ class FitRecipe:
         clip: most that the gradient's length may be.
         bf16: bfloat16 arithmetic where there is a GPU.
         compiled: compile the model first, which takes half a minute.
+        patience: evaluations in a row that are no better than the best before training ends; 0: it does not matter.
         keep: "best", the weights with the best accuracy of all evaluations, that before training included, or "last".
         evaluate_every, save_every, report_every: steps; 0: an epoch, at most 2000.
     """
@@ -134,6 +135,7 @@ class FitRecipe:
     bf16: bool = True
     compiled: bool = False
     seed: int = 0
+    patience: int = 0
     keep: Literal["best", "last"] = "best"
     evaluate_every: int = 0
     save_every: int = 0
@@ -345,7 +347,7 @@ _LEAST: dict[str, float] = {
     "generation.window": 16, "generation.others": 1, "generation.bare": 0, "generation.around": 1, "generation.top": 1,
     "generation.smoothing": 0, "generation.beams": 1, "preference.beta": 0, "preference.margin": 0,
     "preference.weight": 0, "preference.likelihood": 0, "preference.others": 1, "preference.top": 2,
-    "preference.beams": 1,
+    "preference.beams": 1, "fit.patience": 0,
 }  # fmt: skip
 _ABOVE_ZERO = ("objective.temperature", "objective.positive_scale", "objective.negative_scale", "objective.scale",
                "fit.epochs", "fit.lr", "fit.clip")  # fmt: skip

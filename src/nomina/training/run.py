@@ -146,7 +146,7 @@ def train(
     judge = Judge(encoder, objective, dev, task.cache)
     if not (task.cache / STATE).exists():
         judge.first(report)
-    result = fit(objective, options, evaluate=judge, report=report, stop=stop)
+    result = fit(objective, options, evaluate=judge, report=report, stop=stop, enough=judge.enough(recipe, options))
     gather.wait()
     if not result.stopped and recipe.fit.keep == "best":
         judge.take_best()
@@ -234,6 +234,18 @@ class Judge:
             self._save()
             self._write("best", {"step": step, **figures})
         return figures
+
+    def enough(self, recipe: Recipe, options: FitOptions) -> Callable[[int], bool] | None:
+        """What says at a step that so many evaluations as the recipe has patience for were no better; None without."""
+        steps = recipe.fit.patience * options.evaluate_every
+        if not steps or not self.dev:
+            return None
+
+        def is_enough(step: int) -> bool:
+            gather.wait()
+            return step - int(self.read("best").get("step", 0)) >= steps
+
+        return is_enough
 
     def take_best(self) -> None:
         """Put the best weights back into the encoder; what it has stays where none were measured."""
