@@ -20,20 +20,18 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import torch
 import transformers
 from align_data import merged, rows
-from generative_eval import CLEAN, FORMS, PUBLISHED, Dictionary, Item, Judge, items
+from generative_eval import Bench, Dictionary, Judge, items
 from sapbert_align import say, versions
 
 from nomina import generation
 from nomina.encoders.bert import device_of
 from nomina.generation.generator import Generator
 from nomina.generation.prompt import Parts, Prompt
-from nomina.generation.trie import FlatTrie
 from nomina.text import normalise
 from nomina.training.examples import Ints
 from nomina.training.kb_text import KbText, Named, TextOptions
@@ -49,6 +47,13 @@ PART = 15 * 2**20
 def main() -> None:
     """Do a stage."""
     arguments = command_line()
+    device, record = prepared(arguments)
+    {"pretrain": pretrain, "finetune": finetune}[arguments.stage](arguments, device, record)
+    record.add("seconds", round(time.monotonic() - STARTED, 1))
+
+
+def prepared(arguments: argparse.Namespace) -> tuple[torch.device, Record]:
+    """The device, and the file of results."""
     device = device_of(arguments.device)
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
@@ -56,15 +61,13 @@ def main() -> None:
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
     arguments.out.mkdir(parents=True, exist_ok=True)
-    record = Record(arguments, device)
-    {"pretrain": pretrain, "finetune": finetune}[arguments.stage](arguments, device, record)
-    record.add("seconds", round(time.monotonic() - STARTED, 1))
+    return device, Record(arguments, device)
 
 
-def command_line() -> argparse.Namespace:
-    """The options of both stages."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("stage", choices=["pretrain", "finetune"])
+def common_options(description: str | None, stages: list[str]) -> argparse.ArgumentParser:
+    """The options that all training of generators has."""
+    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("stage", choices=stages)
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--work", type=Path, default=Path("/tmp/nomina-training/generative"))
@@ -83,6 +86,12 @@ def command_line() -> argparse.Namespace:
     options.add_argument("--beams", type=int, default=5)
     options.add_argument("--no-prompt", action="store_true")
     options.add_argument("--pack", action=argparse.BooleanOptionalAction, default=True)
+    return options
+
+
+def command_line() -> argparse.Namespace:
+    """The options of both stages."""
+    options = common_options(__doc__, ["pretrain", "finetune"])
     pre = options.add_argument_group("pretrain")
     pre.add_argument("--base", type=Path, help="an encoder for a shallow decoder, or an encoder-decoder")
     pre.add_argument("--layers", type=int, nargs="*", default=[1, 3, 5])
@@ -91,6 +100,7 @@ def command_line() -> argparse.Namespace:
     pre.add_argument("--repeat", type=int, default=1, help="how often diseases and findings come in an epoch")
     pre.add_argument("--copies", type=int, default=2, help="noisy copies of a name, where there is noise")
     pre.add_argument("--bare", type=float, default=0.0, help="share of mentions without a template around")
+    pre.add_argument("--similar", action="store_true", help="targets are the most similar synonyms (ANGEL)")
     pre.add_argument("--merge", action=argparse.BooleanOptionalAction, default=True, help="same concepts are one")
     fine = options.add_argument_group("finetune")
     fine.add_argument("--model", type=Path)
@@ -141,7 +151,7 @@ def pretrain(arguments: argparse.Namespace, device: torch.device, record: Record
     generator = started(arguments, generation.begin(arguments.base, arguments.layers), device)
     prompt = Prompt.of(generator, window=arguments.window)
     copies = arguments.copies if arguments.noise else 0
-    options = TextOptions(noise=arguments.noise, copies=copies, bare=arguments.bare)
+    options = TextOptions(noise=arguments.noise, copies=copies, bare=arguments.bare, similar=arguments.similar)
     text = KbText(concepts(arguments), prompt, options)
     objective = Seq2SeqTraining(generator, text, Seq2SeqOptions(arguments.batch or 2048, arguments.smoothing))
     measure = zero_shot(arguments, generator)
@@ -221,15 +231,12 @@ def zero_shot(arguments: argparse.Namespace, generator: Generator) -> Callable[[
 
 def finetune(arguments: argparse.Namespace, device: torch.device, record: Record) -> None:
     """Synonyms-aware fine-tuning, a training a seed."""
-    train, dev, test = (
-        items(arguments.data, arguments.corpus, split, arguments.limit) for split in ("train", "dev", "test")
-    )
-    dictionary = Dictionary.read(arguments.data, arguments.corpus, arguments.limit, [*train, *dev, *test])
+    bench = Bench(arguments)
+    train, dictionary = bench.splits["train"], bench.dictionary
     say(f"{len(train)} mentions, {len(dictionary.texts)} names, read after {time.monotonic() - STARTED:.0f} s")
     runs: list[dict[str, Any]] = []
     known = [(item.parts, gold) for item in train if len(gold := dictionary.numbers(item.gold))]
     targets = None
-    tries: dict[str, FlatTrie] = {}
     for seed in arguments.seeds:
         torch.manual_seed(seed)
         generator = started(arguments, generation.load(arguments.model), device)
@@ -237,43 +244,16 @@ def finetune(arguments: argparse.Namespace, device: torch.device, record: Record
         if targets is None or "random" in (arguments.target, arguments.names):
             options = TargetOptions(arguments.target, arguments.top, seed)
             targets = targets_of([parts.mention for parts, _ in known], [gold for _, gold in known], names, options)
-            tries.clear()
+            bench.tries.clear()
         objective = examples(arguments, generator, [parts for parts, _ in known], targets, dictionary.texts, seed)
         chosen = names.row if arguments.names != "all" else None
-        run = tuned(arguments, generator, objective, Judges(arguments, generator, dev, "dev", tries, chosen), record)
+        run = tuned(arguments, generator, objective, bench.judges(generator, "dev", chosen), record)
         if arguments.test:
-            run["test"] = Judges(arguments, generator, test, "test", tries, chosen)()
+            run["test"] = bench.judges(generator, "test", chosen)()
         record.log({"seed": seed, **run})
         runs.append({"seed": seed, **run})
         record.add("runs", runs)
         saved(arguments, generator, f"{arguments.name}-{seed}", pack=seed == arguments.seeds[0])
-
-
-class Judges:
-    """A split against each dictionary of its corpus; names of ``chosen`` rows alone where table 4 asks for it."""
-
-    def __init__(
-        self,
-        arguments: argparse.Namespace,
-        generator: Generator,
-        asked: list[Item],
-        split: str,
-        tries: dict[str, FlatTrie],
-        chosen: Ints | None,
-    ) -> None:
-        self.how = {"context": not arguments.no_context, "beams": arguments.beams}
-        self.judges = {}
-        for form in FORMS.get(arguments.corpus, (CLEAN,)) if chosen is None else (CLEAN,):
-            of = split if form == PUBLISHED else None
-            dictionary = Dictionary.read(arguments.data, arguments.corpus, arguments.limit, asked, of)
-            judge = Judge(generator, dictionary, asked, chosen, tries.get(form + split))
-            self.judges[form], tries[form + split] = judge, judge.trie
-
-    def __call__(self) -> dict[str, float]:
-        """Figures by form, and ``dev``, the mean of the forms at 1."""
-        found = {form: judge.accuracy(**self.how) for form, judge in self.judges.items()}
-        figures = {f"{form} {key}": value for form, each in found.items() for key, value in each.items()}
-        return {**figures, "dev": round(mean(each["acc@1"] for each in found.values()), 3)}
 
 
 def examples(
@@ -296,7 +276,7 @@ def tuned(
     arguments: argparse.Namespace,
     generator: Generator,
     objective: Seq2SeqTraining,
-    judges: Judges,
+    judges: Callable[[], dict[str, float]],
     record: Record,
 ) -> dict[str, Any]:
     """Train; the weights that are best on the development set stay. Its figures before, best and last."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import mean
 
 import numpy as np
 import torch
@@ -168,3 +170,46 @@ class Judge:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         return found
+
+
+class Bench:
+    """A corpus: its mentions by split, its dictionary, tries that are made once (``arguments``: the command line's)."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        self.splits = {
+            split: items(arguments.data, arguments.corpus, split, arguments.limit) for split in ("train", "dev", "test")
+        }
+        self.dictionary = self._dictionary(None)
+        self.tries: dict[str, FlatTrie] = {}
+
+    def judges(self, generator: Generator, split: str, chosen: Ints | None = None) -> Callable[[], dict[str, float]]:
+        """What measures a generator on a split against each dictionary of the corpus; of ``chosen`` rows (table 4).
+
+        It gives figures by form, and ``dev``, the mean of the forms at 1.
+        """
+        judges = {}
+        for form in FORMS.get(self.arguments.corpus, (CLEAN,)) if chosen is None else (CLEAN,):
+            dictionary = self._dictionary(split) if form == PUBLISHED else self.dictionary
+            key = f"{form} {split if form == PUBLISHED else ''}"
+            judges[form] = Judge(generator, dictionary, self.splits[split], chosen, self.tries.get(key))
+            self.tries[key] = judges[form].trie
+
+        def measure() -> dict[str, float]:
+            how = {"context": not self.arguments.no_context, "beams": self.arguments.beams}
+            found = {form: judge.accuracy(**how) for form, judge in judges.items()}
+            figures = {f"{form} {key}": value for form, each in found.items() for key, value in each.items()}
+            return {**figures, "dev": round(mean(each["acc@1"] for each in found.values()), 3)}
+
+        return measure
+
+    def trie(self, generator: Generator) -> FlatTrie:
+        """Of the dictionary without mentions."""
+        key = f"{CLEAN} "
+        if key not in self.tries:
+            self.tries[key] = Judge(generator, self.dictionary, ()).trie
+        return self.tries[key]
+
+    def _dictionary(self, split: str | None) -> Dictionary:
+        every = [item for found in self.splits.values() for item in found]
+        return Dictionary.read(self.arguments.data, self.arguments.corpus, self.arguments.limit, every, split)
