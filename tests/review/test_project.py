@@ -177,6 +177,17 @@ def test_a_project_that_cannot_be_written_to_is_read(path) -> None:
         path.parent.chmod(0o755)
 
 
+def test_a_full_disk_is_said_and_what_was_saved_stays(path) -> None:
+    with Project(path) as project:
+        project.add(DOCUMENT, "anna", save())
+        (pages,) = project.connection.execute("PRAGMA page_count").fetchone()
+        project.connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(UsageError, match="database or disk is full"):
+            project.add(Added("large", "a" * 100_000), "anna", save())
+        assert project.change(1, 0, [rejected("2-8")], "anna", save()) == 1
+        assert [row.id for row in views.rows(project)] == ["d"]
+
+
 WRITER = """
 import sys
 from nomina.review.project import Conflict, Project

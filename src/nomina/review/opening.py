@@ -96,10 +96,11 @@ def transaction(connection: sqlite3.Connection, path: Path, how: str = "IMMEDIAT
         connection.execute(f"BEGIN {how}")
         try:
             yield
+            connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:

@@ -68,8 +68,8 @@ class Desk:
             raise Refusal(409, str(error), facts=facts) from error
         except Unknown as error:
             raise Refusal(404, str(error)) from error
-        except UsageError as error:
-            if isinstance(error.__cause__, sqlite3.Error):
+        except (UsageError, sqlite3.Error) as error:
+            if isinstance(error, sqlite3.Error) or isinstance(error.__cause__, sqlite3.Error):
                 raise Refusal(503, "the project cannot be written or read now: try again") from error
             raise Refusal(422, str(error)) from error
 
