@@ -72,6 +72,21 @@ CASES = {
         ("tiny.bioc.xml", b'"40" length="6"', b'"41" length="6"', 27),
         (0, 1),
     ),
+    "pubmed_xml": Case(
+        "tiny.pubmed.xml",
+        (
+            Document(
+                "100",
+                "Breast and ovarian cancer. γ-rays cause ataxia < 5 Gy. No fits in CO2.",
+                (),
+                (Section(0, 26, "title"), Section(27, 54, "background"), Section(55, 70, "results and aims")),
+            ),
+            Document("102", "Nothing known. Nothing at all.", (), (Section(0, 14, "title"), Section(15, 30, "abstract"))),
+        ),
+        {"abstracts in other languages": 1, "book articles": 1, "deleted articles": 1},
+        ("tiny.pubmed.xml", b'<PMID Version="2">102', b'<PMID Version="2">102a', 30),
+        (1, None),
+    ),
     "bioc_json": Case(
         "tiny.bioc.json",
         (CANCER, NOTHING),

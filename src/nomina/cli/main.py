@@ -32,6 +32,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "link": Command("nomina.cli.link:link", "Link the mentions of texts to concepts."),
+    "bulk": Command("nomina.cli.bulk:bulk", "Link millions of documents, file by file, exactly once."),
     "kb": Command("nomina.cli.kb:kb", "Build a knowledge base and look into it."),
     "corpus": Command("nomina.cli.corpus:corpus", "Describe annotated corpora, or write them in another format."),
     "evaluate": Command("nomina.cli.evaluate:evaluate", "Score predictions against a corpus."),

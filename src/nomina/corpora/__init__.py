@@ -24,6 +24,7 @@ from nomina.types import Document
 CORPORA: dict[str, str] = {
     "pubtator": "nomina.corpora.pubtator",
     "bioc_xml": "nomina.corpora.bioc_xml",
+    "pubmed_xml": "nomina.corpora.pubmed_xml",
     "bioc_json": "nomina.corpora.bioc_json",
     "brat": "nomina.corpora.brat",
     "biosyn": "nomina.corpora.biosyn",

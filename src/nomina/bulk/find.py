@@ -1,0 +1,169 @@
+"""Which files a bulk run reads, as what, and in which order."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from glob import glob, has_magic
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import NamedTuple
+
+from nomina.bulk.inputs import INPUTS, Columns, Item, NoColumn, Told
+from nomina.corpora import corpus_format
+from nomina.errors import FormatError, UsageError
+from nomina.packed import bare_name
+
+ENDINGS = {
+    "pubtator": (".pubtator", ".pubtator.txt"),
+    "bioc_xml": (".bioc.xml",),
+    "bioc_json": (".bioc.json",),
+    "jsonl": (".jsonl", ".ndjson"),
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "parquet": (".parquet",),
+}
+"""How files of a format are named, in lower case and without ``.gz``, ``.zst`` or ``.zip``."""
+
+_TO_LOOK_AT = {".xml": ("pubmed_xml", "bioc_xml"), ".json": ("bioc_json",)}
+_PUBMED = re.compile(r"pubmed\d\dn\d+\.xml")
+
+
+class Input(NamedTuple):
+    """A file to be read and its format."""
+
+    path: Path
+    format: str
+
+
+class Found(NamedTuple):
+    """The files in order, and how many others their folders hold."""
+
+    inputs: list[Input]
+    others: int
+
+
+def find(given: Iterable[str], format: str | None = None, outside: Path | None = None) -> Found:
+    """The files that are named, match a pattern (``**`` for any folders), or lie in a folder, sorted there by path.
+
+    A file that is named twice comes once; in folders, hidden files and those that have no name of a format are left
+    alone, as is all that lies in ``outside``.
+
+    Args:
+        given: files, folders and patterns.
+        format: what files are read as; by their names, and a look at ``.xml`` and ``.json``, where None.
+        outside: the folder that is written to.
+
+    Raises:
+        UsageError: nothing is found, no such format, or a file that is named has a name of none.
+        FormatError: a folder or file that is not there or cannot be read.
+    """
+    if format is not None and format not in INPUTS:
+        raise UsageError(f"no input format {format!r}; there are: {', '.join(INPUTS)}")
+    inputs: dict[Path, Input] = {}
+    others = 0
+    for name in given:
+        before = len(inputs)
+        for path, is_named in _paths(name, outside):
+            known = format or _format(path)
+            if known is None and is_named:
+                raise UsageError(f"{path} is named like no format: say with --input-format what it is read as")
+            if known is None:
+                others += 1
+            else:
+                inputs.setdefault(path.absolute(), Input(path.absolute(), known))
+        if len(inputs) == before and not any(Path(name) == one.path for one in inputs.values()):
+            _check_any(name, inputs)
+    return Found(list(inputs.values()), others)
+
+
+def _check_any(name: str, inputs: dict[Path, Input]) -> None:
+    if not inputs:
+        raise UsageError(f"no file of a format in {name}: nomina bulk reads {', '.join(INPUTS)}")
+
+
+def _paths(name: str, outside: Path | None) -> Iterator[tuple[Path, bool]]:
+    """Files, and whether they were named one by one."""
+    path = Path(name)
+    if path.is_dir():
+        yield from ((file, False) for file in _in(path, outside))
+    elif path.exists() or not has_magic(name):
+        if not path.exists():
+            raise FormatError(path, None, "cannot be read (No such file or directory)")
+        yield path, True
+    else:
+        matches = sorted(glob(name, recursive=True))
+        if not matches:
+            raise UsageError(f"no file matches {name}")
+        for match in map(Path, matches):
+            if match.is_dir():
+                yield from ((file, False) for file in _in(match, outside))
+            else:
+                yield match, False
+
+
+def _in(folder: Path, outside: Path | None) -> list[Path]:
+    def refuse(error: OSError) -> None:
+        raise FormatError(error.filename, None, f"cannot be read ({error.strerror})") from error
+
+    files: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        own = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in own if outside is None or not _is_same(Path(place, name), outside)]
+        files += [Path(place, name) for name in names if not name.startswith(".")]
+    return sorted(files, key=lambda file: file.parts)
+
+
+def _is_same(folder: Path, other: Path) -> bool:
+    return other.exists() and folder.samefile(other)
+
+
+def _format(path: Path) -> str | None:
+    """The format that a file's name says; of XML and JSON a look at it, else what such a file may be."""
+    name = bare_name(path).casefold()
+    for format, endings in ENDINGS.items():
+        if name.endswith(endings):
+            return format
+    if _PUBMED.fullmatch(name):
+        return "pubmed_xml"
+    for ending, formats in _TO_LOOK_AT.items():
+        if name.endswith(ending):
+            return _looked_at(path, formats)
+    return None
+
+
+def _looked_at(path: Path, formats: tuple[str, ...]) -> str | None:
+    """What a file looks like; one that cannot be read is kept, so that the run can say so."""
+    try:
+        found = corpus_format(path)[0]
+    except FormatError as error:
+        return None if "like no corpus" in error.why else formats[0]
+    return found if found in formats else None
+
+
+def check_columns(inputs: Iterable[Input], columns: Columns) -> None:
+    """Whether the first file of each format has the columns that are asked for; what else is wrong is said later.
+
+    Raises:
+        NoColumn: it has not.
+        MissingExtra: a package that reading needs is not installed.
+    """
+    firsts: dict[str, Input] = {}
+    for one in inputs:
+        firsts.setdefault(one.format, one)
+    for one in firsts.values():
+        try:
+            next(iter(reader(one.format)(one.path, columns, lambda fault: None)), None)
+        except NoColumn:
+            raise
+        except FormatError:
+            continue
+
+
+def reader(format: str) -> Callable[[Path, Columns, Told], Iterator[Item]]:
+    """The ``read`` of a format; one that serves several is told which."""
+    read: Callable[..., Iterator[Item]] = import_module(INPUTS[format]).read
+    return partial(read, format=format) if "format" in signature(read).parameters else read

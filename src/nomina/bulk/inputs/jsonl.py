@@ -1,0 +1,65 @@
+"""JSON lines: nomina's own documents, or any objects, of which two fields are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from nomina.bulk.inputs import ID, TEXT, Columns, Fault, Item, Told
+from nomina.bulk.inputs.lines import lines
+from nomina.corpora.jsonl import document_parser
+from nomina.types import Document
+
+
+def read(path: Path, columns: Columns, fault: Told) -> Iterator[Item]:
+    """A document a line: as ``nomina.corpora.jsonl`` has it, or of the named fields if there are any.
+
+    Raises:
+        FormatError: the file, or the rest of it, cannot be read.
+    """
+    parse = document_parser() if columns == Columns() else _fields(path, columns)
+    for line in lines(path):
+        if line.wrong is None and not line.text.strip():
+            continue
+        try:
+            if line.wrong is not None:
+                raise ValueError(line.wrong)
+            yield Item(parse(line.text), line.number, "line")
+        except ValueError as error:
+            fault(Fault(line.number, "line", None, str(error)))
+
+
+def _fields(path: Path, columns: Columns) -> Callable[[str], Document]:
+    number = 0
+
+    def parse(line: str) -> Document:
+        nonlocal number
+        number += 1
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"not JSON ({error})") from error
+        if not isinstance(record, dict):
+            raise ValueError("is no JSON object")
+        return document_of(record, columns, f"{path.name}:{number}")
+
+    return parse
+
+
+def document_of(record: dict[str, Any], columns: Columns, otherwise: str) -> Document:
+    """The document of a record; ``otherwise`` is its id where no column has one and none was asked for.
+
+    Raises:
+        ValueError: no text, or no id where its column was named.
+    """
+    text = record.get(columns.text or TEXT)
+    if not isinstance(text, str):
+        raise ValueError(f"no text in {columns.text or TEXT!r}")
+    id = record.get(columns.id or ID)
+    if id is None or isinstance(id, bool | float | list | dict) or not str(id).strip():
+        if columns.id is not None:
+            raise ValueError(f"no id in {columns.id!r}")
+        return Document(otherwise, text)
+    return Document(str(id), text)

@@ -1,0 +1,241 @@
+"""A run: its manifest is made or taken up, its shards are given to worker processes, what comes of them is recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from shutil import rmtree
+from typing import TextIO
+
+from nomina._version import __version__
+from nomina.bulk.engine import CPU, check_device
+from nomina.bulk.find import Input, check_columns
+from nomina.bulk.inputs import Columns
+from nomina.bulk.manifest import ERRORS, OUTPUT, WORK, Manifest, Shard, Totals
+from nomina.bulk.options import Options, linker_fingerprint
+from nomina.bulk.outputs import OUTPUTS, PACKINGS
+from nomina.bulk.progress import Progress
+from nomina.bulk.shard import check_input
+from nomina.bulk.workers import Crew
+from nomina.errors import NominaError, UsageError
+from nomina.files import atomic, try_lock
+from nomina.kb.sources import resolve_kb
+
+ALL_ERRORS = "errors.jsonl"
+DELETIONS = "deletions.jsonl"
+RUN = "run"
+"""Name of a run's lock, without ``.lock``."""
+
+_TRIES = 2
+_POLL = 0.5  # seconds
+
+
+def begin(folder: Path, inputs: Sequence[Input], options: Options) -> None:
+    """Make the manifest of a run, or see that the one that is there is of the same inputs and options.
+
+    Raises:
+        UsageError: it is of others, the folder holds something else, or cannot be written to.
+    """
+    about = _about(options.checked())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with held(folder):
+            if (folder / "manifest.sqlite").exists():
+                with Manifest.open(folder) as manifest:
+                    _check_same(folder, manifest, about, inputs)
+                return
+            if others := [path.name for path in folder.iterdir() if path.name != f"{RUN}.lock"]:
+                raise UsageError(
+                    f"{folder} holds something else ({min(others)}): name an empty or a new folder with --out"
+                )
+            check_columns(inputs, Columns(options.text_column, options.id_column))
+            ending = OUTPUTS[options.format].ending + PACKINGS[options.pack]
+            Manifest.create(folder, about, inputs, ending)
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder} ({error.strerror}): name another folder with --out") from error
+
+
+def options_of(manifest: Manifest) -> Options:
+    """What a run was asked to do."""
+    return Options.from_json(manifest.about()["options"])
+
+
+def go_on(
+    folder: Path,
+    *,
+    workers: int = 1,
+    devices: Sequence[str] = (CPU,),
+    most_errors: int | None = None,
+    again: bool = False,
+    stream: TextIO,
+) -> Totals:
+    """Do what is left of a run.
+
+    Args:
+        folder: of the run.
+        workers: processes.
+        devices: what they use, in turn.
+        most_errors: how many documents of the run may fail before it stops.
+        again: whether to do those shards anew whose inputs could not be read to their ends.
+        stream: where progress is said.
+
+    Raises:
+        UsageError: another process does it, KB, linker or nomina are not those of its begin, too many errors.
+        NominaError: what a worker says that ends the run.
+    """
+    with Manifest.open(folder) as manifest, held(folder):
+        options = options_of(manifest)
+        check_device(options, devices[0])
+        _check_about(folder, manifest.about(), _about(options))
+        if again:
+            manifest.redo([shard.number for shard in manifest.shards("broken")])
+        for name in (OUTPUT, ERRORS):
+            (folder / name).mkdir(exist_ok=True)
+        rmtree(folder / WORK, ignore_errors=True)
+        todo = manifest.shards("todo")
+        for shard in todo:
+            check_input(shard)
+        try:
+            if todo:
+                _do(manifest, todo, options, workers, devices, most_errors, stream)
+        finally:
+            rmtree(folder / WORK, ignore_errors=True)
+            _gather(manifest)
+        return manifest.totals()
+
+
+def _do(
+    manifest: Manifest,
+    todo: Sequence[Shard],
+    options: Options,
+    workers: int,
+    devices: Sequence[str],
+    most_errors: int | None,
+    stream: TextIO,
+) -> None:
+    progress = Progress(manifest.totals(), stream)
+    waiting, tries = list(reversed(todo)), dict.fromkeys((shard.number for shard in todo), 0)
+    order = {"options": options.to_json(), "folder": str(manifest.folder.absolute())}
+    with Crew(min(workers, len(todo)), devices, order) as crew:
+        while waiting or crew.busy:
+            totals = manifest.totals()
+            _check_errors(totals, most_errors)
+            budget = None if most_errors is None else most_errors - totals.errors
+            while waiting and crew.give(waiting[-1], budget):
+                waiting.pop()
+            answer = crew.answer(_POLL)
+            if answer is not None and answer.done is not None:
+                manifest.record(answer.shard.number, answer.done)
+                progress.tick(answer.worker, 0, 0)
+            elif answer is not None and answer.kind == "died":
+                tries[answer.shard.number] += 1
+                if tries[answer.shard.number] == _TRIES:
+                    raise NominaError(
+                        f"a worker process died twice ({answer.why}) at {answer.shard.input}: see whether memory ran"
+                        f" out, then go on with nomina bulk resume {manifest.folder}"
+                    )
+                waiting.append(answer.shard)
+            elif answer is not None:
+                progress.tick(answer.worker, answer.documents, answer.errors)
+            progress.show(manifest.totals())
+        progress.clear()
+    _check_errors(manifest.totals(), most_errors)
+
+
+def _check_errors(totals: Totals, most: int | None) -> None:
+    if most is not None and totals.errors > most:
+        raise UsageError(
+            f"{totals.errors:,} errors, more than the {most:,} of --max-errors: see {ALL_ERRORS}, then go on with"
+            " nomina bulk resume and another --max-errors"
+        )
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Be the only process at work on a run.
+
+    Raises:
+        UsageError: another one is.
+    """
+    with try_lock(folder / RUN) as free:
+        if not free:
+            raise UsageError(f"another process is at work on {folder}: wait for it, or stop it first")
+        yield
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a process is at work on a run."""
+    with try_lock(folder / RUN) as free:
+        return not free
+
+
+def _about(options: Options) -> dict[str, str]:
+    return {
+        "nomina": __version__,
+        "options": options.to_json(),
+        "kb": resolve_kb(options.kb).fingerprint,
+        "linker": linker_fingerprint(options.linker),
+    }
+
+
+def _check_same(folder: Path, manifest: Manifest, about: Mapping[str, str], inputs: Sequence[Input]) -> None:
+    _check_about(folder, manifest.about(), about)
+    begun = manifest.inputs()
+    if begun != list(inputs):
+        different = sorted({str(one.path) for one in set(begun) ^ set(inputs)}) or ["their order"]
+        raise UsageError(
+            f"{folder} was begun with other inputs ({different[0]}): name them as then, or another folder with --out"
+        )
+
+
+def _check_about(folder: Path, begun: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Whether a run would go on as it was begun.
+
+    Raises:
+        UsageError: it would not; it says by what.
+    """
+    old, new = (asdict(Options.from_json(about["options"])) for about in (begun, now))
+    for key in old:
+        if old[key] != new[key]:
+            raise UsageError(
+                f"{folder} was begun with {key} {_said(old[key])}, not {_said(new[key])}: use that, or another folder"
+                " with --out"
+            )
+    words = {"nomina": "version of nomina", "kb": "content of the KB", "linker": "model of the linker"}
+    for key, what in words.items():
+        if begun[key] != now[key]:
+            raise UsageError(f"{folder} was begun with another {what}: use that one, or another folder with --out")
+
+
+def _said(value: object) -> str:
+    return "none" if value is None or value == () else json.dumps(value, ensure_ascii=False)
+
+
+def _gather(manifest: Manifest) -> None:
+    """Write the errors and deletions of the finished shards, in order; no file where there are none."""
+    recorded = list(manifest.recorded())
+    errors = [shard for shard, done in recorded if done.errors_sha256]
+    deletions = [(shard.input, id) for shard, done in recorded for id in done.deleted]
+    with _whole_or_none(manifest.folder / ALL_ERRORS, errors) as stream:
+        for shard in errors:
+            lines = (manifest.folder / ERRORS / f"{shard.name}.jsonl").open(encoding="utf-8")
+            with lines:
+                stream.writelines(lines)
+    with _whole_or_none(manifest.folder / DELETIONS, deletions) as stream:
+        for file, id in deletions:
+            stream.write(json.dumps({"file": file, "document": id}) + "\n")
+
+
+@contextlib.contextmanager
+def _whole_or_none(path: Path, content: Sequence[object]) -> Iterator[TextIO]:
+    if not content:
+        path.unlink(missing_ok=True)
+        with open(os.devnull, "w", encoding="utf-8") as stream:
+            yield stream
+        return
+    with atomic(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
+        yield stream

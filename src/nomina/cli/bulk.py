@@ -1,0 +1,200 @@
+"""``nomina bulk``: many files linked shard by shard, stopped and taken up again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nomina.cli.places import PLACE
+from nomina.errors import UsageError
+from nomina.linkers import DEFAULT
+
+if TYPE_CHECKING:
+    from nomina.bulk.manifest import Totals
+
+_EXAMPLES = """\b
+Examples:
+  nomina bulk run pubmed/ --out linked/ --workers 8
+  nomina bulk run 'notes/**/*.csv' --text-column note --id-column id --out linked/
+  nomina bulk status linked/
+  nomina bulk resume linked/
+"""
+_FOLDER = click.Path(path_type=Path)
+_COUNT = click.IntRange(min=1)
+
+
+@click.group(epilog=_EXAMPLES)
+def bulk() -> None:
+    """Link millions of documents: a file out for each file in, exactly once."""
+
+
+def _working(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of those that work on a run; they are free to change from one time to the next."""
+    for option in (
+        click.option("--max-errors", metavar="N", type=click.IntRange(min=0), help="Stop when more documents fail."),
+        click.option("--device", default="cpu", show_default=True, help="cpu, cuda, or some GPUs as in cuda:0,1."),
+        click.option("--workers", metavar="N", type=_COUNT, help="Processes; by default one a core, or one a GPU."),
+    ):
+        command = option(command)
+    return command
+
+
+@bulk.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--out", "folder", required=True, type=PLACE, help="The folder of the run.")
+@click.option("--input-format", metavar="FORMAT", help="What all files are read as; by default by their names.")
+@click.option("--text-column", metavar="NAME", help="Of tables, JSON lines and Parquet; by default text.")
+@click.option("--id-column", metavar="NAME", help="By default id where there is one, else file and number.")
+@click.option("--detect", is_flag=True, help="Find mentions, also where documents come with theirs.")
+@click.option("--kb", default="hpo", metavar="NAME|FILE", show_default=True, help="The knowledge base.")
+@click.option("--linker", default=DEFAULT, metavar="NAME|FOLDER", show_default=True, help="As in nomina link.")
+@click.option("-k", default=5, show_default=True, type=_COUNT, help="Concepts a mention at most.")
+@click.option("--level", default="concept", type=click.Choice(["concept", "name"]), help="Offer concepts, or names?")
+@click.option("--threshold", type=click.FloatRange(0, 1), help="Abstain under this score.")
+@click.option("--under", multiple=True, metavar="ID", help="Only this concept and those under it; may be repeated.")
+@click.option("--types", multiple=True, metavar="TYPE", help="Only concepts of this type; may be repeated.")
+@click.option("--overlaps", default="longest", type=click.Choice(["longest", "all"]), help="Also within longer ones?")
+@click.option("--spans/--no-spans", default=None, help="Phrases that the dictionary misses too?")
+@click.option("--no-context", is_flag=True, help="Do not look for negation and family history.")
+@click.option("--format", default="jsonl", show_default=True, help="jsonl, parquet, pubtator, bioc_xml or bioc_json.")
+@click.option("--pack", default="none", show_default=True, help="Pack jsonl: gz or zst.")
+@_working
+def run(
+    inputs: tuple[str, ...],
+    folder: Path,
+    input_format: str | None,
+    no_context: bool,
+    workers: int | None,
+    device: str,
+    max_errors: int | None,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Link files, folders and patterns into a new folder, or go on with what was begun there in the same way.
+
+    INPUTS are PubTator, BioC, PubMed XML, JSON lines, CSV, TSV or Parquet, plain or packed; a pattern stands in quotes.
+    """
+    from nomina.bulk.engine import check_device
+    from nomina.bulk.find import find
+    from nomina.bulk.options import Options
+    from nomina.bulk.run import begin
+
+    found = find(inputs, input_format, folder)
+    if found.others:
+        click.echo(f"nomina: left out {found.others:,} files that are named like no format", err=True)
+    options["linker"], options["kb"] = _absolute_linker(options["linker"]), _absolute_kb(options["kb"])
+    asked = Options(context=not no_context, **options)
+    check_device(asked, _devices(device)[0])
+    begin(folder, found.inputs, asked)
+    _go_on(folder, workers, device, max_errors)
+
+
+@bulk.command()
+@click.argument("folder", metavar="RUN", type=_FOLDER)
+@click.option("--retry", is_flag=True, help="Read those files again that could not be read to their end.")
+@_working
+def resume(folder: Path, retry: bool, workers: int | None, device: str, max_errors: int | None) -> None:
+    """Go on with a run, as it was begun."""
+    _go_on(folder, workers, device, max_errors, again=retry)
+
+
+@bulk.command()
+@click.argument("folder", metavar="RUN", type=_FOLDER)
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON.")
+def status(folder: Path, as_json: bool) -> None:
+    """How far a run is."""
+    from nomina.bulk.manifest import Manifest
+    from nomina.bulk.run import is_running
+
+    with Manifest.open(folder) as manifest:
+        totals = manifest.totals()
+    state = "finished" if totals.done == totals.shards else "running" if is_running(folder) else "stopped"
+    counts = {
+        "shards": totals.shards, "done": totals.done, "not_read_to_the_end": totals.broken,
+        "documents": totals.documents, "mentions": totals.mentions, "errors": totals.errors,
+    }  # fmt: skip
+    if as_json:
+        click.echo(json.dumps({"state": state, **counts}))
+        return
+    click.echo(f"{state}: {_summary(totals)}")
+
+
+@bulk.command()
+@click.argument("folder", metavar="RUN", type=_FOLDER)
+@click.option("--redo", is_flag=True, help="Have nomina bulk resume make damaged shards again.")
+def verify(folder: Path, redo: bool) -> None:
+    """Compare what was written with its checksums."""
+    from nomina.bulk.manifest import Manifest
+    from nomina.bulk.run import held
+    from nomina.bulk.verify import damaged, unknown
+
+    with Manifest.open(folder) as manifest, held(folder):
+        found = list(damaged(manifest))
+        for _, what in found:
+            click.echo(what)
+        for path in unknown(manifest):
+            click.echo(f"{path}: is of no finished shard")
+        if redo:
+            manifest.redo([number for number, _ in found])
+        totals = manifest.totals()
+    if not found:
+        click.echo(f"all {totals.done:,} finished shards are as they were written")
+        return
+    advice = f"nomina bulk resume {folder}" if redo else f"nomina bulk verify --redo {folder}, then resume"
+    raise UsageError(f"{len(found):,} shards are damaged: make them again with {advice}")
+
+
+def _go_on(folder: Path, workers: int | None, device: str, max_errors: int | None, *, again: bool = False) -> None:
+    from nomina.bulk.run import go_on
+    from nomina.encoders.onnx import cores
+
+    devices = _devices(device)
+    number = workers or (cores() if devices == ["cpu"] else len(devices))
+    totals = go_on(folder, workers=number, devices=devices, most_errors=max_errors, again=again, stream=sys.stderr)
+    click.echo(f"nomina: {_summary(totals)}", err=True)
+    if totals.errors:
+        click.echo(f"nomina: see {folder / 'errors.jsonl'}", err=True)
+
+
+def _summary(totals: Totals) -> str:
+    parts = [
+        f"{totals.done:,} of {totals.shards:,} shards",
+        f"{totals.documents:,} documents",
+        f"{totals.mentions:,} mentions",
+        f"{totals.errors:,} errors",
+    ]
+    if totals.broken:
+        parts.append(f"{totals.broken:,} files not read to their end")
+    return ", ".join(parts)
+
+
+def _devices(device: str) -> list[str]:
+    """``cuda:0,1`` as two devices.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if device in ("cpu", "cuda"):
+        return [device]
+    name, _, numbers = device.partition(":")
+    if name != "cuda" or not all(number.isdecimal() for number in numbers.split(",")):
+        raise UsageError(f"no device {device!r}: it is cpu, cuda, or some GPUs as in cuda:0,1")
+    return [f"cuda:{number}" for number in numbers.split(",")]
+
+
+def _absolute_linker(linker: str) -> str:
+    from nomina.linkers import LINKERS
+
+    return linker if linker in LINKERS or not Path(linker).is_dir() else str(Path(linker).absolute())
+
+
+def _absolute_kb(kb: str) -> str:
+    """The name of a KB, or the whole path of its file."""
+    from nomina.kb.sources import resolve_kb
+
+    path = Path(kb).absolute()
+    return str(path) if resolve_kb(kb).path == path else kb
