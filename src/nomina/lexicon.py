@@ -51,6 +51,7 @@ _FILTER_BITS_AN_ENTRY = 16
 
 _PREFIX = re.compile(rf"\b({'|'.join(PREFIXES)}) (?=[^\W\d_])")
 
+_BEGINNINGS = frozenset(PREFIXES)
 _ABSENCE = re.compile(r"\babsence (?!of\b)")  # "absence seizure" is a seizure, "absence of seizures" is none
 
 Hashes = NDArray[np.uint64]
@@ -73,7 +74,9 @@ def forms(key: str) -> Forms:
     ``words`` and ``families`` are sorted and without stop words. Beginnings that stand apart ("non small") are joined
     in all forms but ``apart``, the inflected tokens as the key has them.
     """
-    tokens = _PREFIX.sub(r"\1", key).split()
+    tokens = key.split()
+    if not _BEGINNINGS.isdisjoint(tokens):
+        tokens = _PREFIX.sub(r"\1", key).split()
     inflected = tuple(part for token in tokens for part in inflect(token))
     apart = inflected
     if len(tokens) <= key.count(" "):

@@ -27,7 +27,7 @@ _CELLS = 1 << 20  # approximate cosines at a time: 4 MB
 _QUERIES = 256
 _LEAST, _MOST = 1 << 10, 1 << 16  # rows at a time
 _FIRST = 1 << 10  # rows that set the first floor
-_PAIRS = 1 << 13  # of query and row whose cosine is computed again together
+_PAIRS = 1 << 10  # of query and row whose cosine is computed again together: more of them leave the cache
 
 
 class Hits(NamedTuple):

@@ -28,6 +28,8 @@ class IntegerProduct:
         options = SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
+        # Threads that wait for the next product at full speed take the cores from what is done between two of them.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session: Any = InferenceSession(_model(zero), options, providers=["CPUExecutionProvider"])
 
     def __call__(

@@ -49,7 +49,10 @@ class Rule(IntEnum):
     @property
     def label(self) -> str:
         """What users see."""
-        return self.name.lower().replace("_", " ")
+        return _LABELS[self]
+
+
+_LABELS = [rule.name.lower().replace("_", " ") for rule in Rule]
 
 
 class Ranking(NamedTuple):
@@ -150,10 +153,11 @@ class Linker(ABC):
         for row, score, rule in zip(*(part[j].tolist() for part in ranking), strict=True):
             if row == NO_ROW:
                 break
+            below = -_score(score)
             for owner in self.kb.owners_of(row):
                 if not _is_within(owner, within):
                     continue
-                key = (-_score(score), text not in owner.raws, _SCOPE_ORDER[owner.name.scope])
+                key = (below, text not in owner.raws, _SCOPE_ORDER[owner.name.scope])
                 if owner.number not in best or key < best[owner.number][0]:
                     best[owner.number] = (key, row, owner, rule)
         ordered = sorted(best.values(), key=lambda item: (item[0], item[2].number))
