@@ -4,6 +4,8 @@ import gzip
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -76,18 +78,27 @@ def test_an_input_that_changes_on_the_way_is_refused(bulk, tmp_path):
     [
         (["no", "--out", "run"], "no: cannot be read (No such file or directory)"),
         (["*.nothing", "--out", "run"], "no file matches *.nothing"),
-        (["in", "--out", "in"], "in holds something else (s000.jsonl): name an empty or a new folder with --out"),
+        (["in", "--out", "in"], "in holds the inputs themselves: name another folder with --out"),
+        (["in", "--out", "."], ". holds the inputs"),
+        (["in", "--out", "other"], "other holds something else (mine): name an empty or a new folder with --out"),
         (["in", "--out", "run", "--format", "xls"], "no output format 'xls'; there are: jsonl, parquet, pubtator,"),
         (["in", "--out", "run", "--pack", "rar"], "no packing 'rar'; there are: none, gz, zst"),
         (["in", "--out", "run", "--pack", "gz", "--format", "pubtator"], "only jsonl is packed, not pubtator"),
         (["in", "--out", "run", "--device", "tpu"], "no device 'tpu': it is cpu, cuda, or some GPUs as in cuda:0,1"),
         (["in", "--out", "run", "--device", "cuda:0,1"], "the linker dictionary does not take --device cuda:0"),
         (["in", "--out", "run", "--input-format", "xls"], "no input format 'xls'; there are: pubtator,"),
+        (["in", "--out", "run", "--under", "T:99"], "'T:99' is not a concept of the KB made"),
+        (["in", "--out", "run", "-k", "5000"], "k must be a whole number from 1 to 1,000, not 5000"),
+        (["in", "--out", "run", "--text-column", "note", "t.csv"], "{tmp_path}/t.csv:1: has no column 'note'"),
         (["in", "--out", "run", "--linker", "nothing"], "no such folder: nothing; name the folder of a model"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line_before_the_work(bulk, tmp_path, arguments, why):
     make_inputs(tmp_path / "in", 1, 1)
+    (tmp_path / "t.csv").write_text("id,text\n1,Ataxia.\n", encoding="utf-8")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/mine").write_text("", encoding="utf-8")
+    why = why.replace("{tmp_path}", str(tmp_path))
     code, out, err = bulk("run", *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"nomina: {why}")
@@ -163,7 +174,9 @@ def test_too_many_errors_stop_the_run_which_can_go_on(bulk, tmp_path):
     (inputs / "a.jsonl").write_text("nonsense\n" * 3, encoding="utf-8")
     (inputs / "z.jsonl").write_text("nonsense\n" * 3, encoding="utf-8")
     code, _, err = bulk("run", inputs, "--out", "run", "--max-errors", 2)
-    assert (code, err) == (2, f"nomina: {inputs / 'a.jsonl'} has more than 2 errors: see it, or raise --max-errors\n")
+    assert code == 2
+    why = "takes the run over --max-errors; its last error: line 3: not JSON ("
+    assert err.startswith(f"nomina: {inputs / 'a.jsonl'} {why}")
     code, _, err = bulk("resume", "run", "--max-errors", 4)
     assert code == 2
     assert bulk("status", "run")[1] == "stopped: 3 of 4 shards, 4 documents, 12 mentions, 3 errors\n"
@@ -258,3 +271,28 @@ def test_ids_and_order_are_kept(bulk, tmp_path):
     assert file.name == "00000-s000.bioc.json"
     found = json.loads(file.read_text("utf-8"))["documents"]
     assert [document["id"] for document in found] == [id for id, _ in texts(0, 600)]
+
+
+@POSIX
+def test_a_disk_without_room_stops_the_run_which_can_go_on(kb, tmp_path, bulk):
+    inputs = make_inputs(tmp_path / "in", 3, 100)
+    assert bulk("run", inputs, "--out", "whole")[0] == 0
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000)); "
+    call = "from nomina.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ["bulk", *map(str, command(kb, inputs, tmp_path / "run", workers=1))]
+    done = subprocess.run([sys.executable, "-c", limited + call, *arguments], capture_output=True, encoding="utf-8")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"nomina: cannot write the output of {inputs / 's000.jsonl'} (File too large): make room, and resume\n",
+    )
+    assert not list((tmp_path / "run/output").iterdir())
+    assert bulk("resume", "run")[0] == 0
+    assert result(tmp_path / "run") == result(tmp_path / "whole")
+
+
+def test_a_worker_that_cannot_begin_says_why(bulk, tmp_path):
+    inputs = make_inputs(tmp_path / "in", 1, 1)
+    code, out, err = bulk("run", inputs, "--out", "run", "--spans")
+    assert (code, out) == (2, "")
+    assert err.startswith("nomina: phrases are judged by an exported encoder with a spans.json")
+    assert err.count("\n") == 1

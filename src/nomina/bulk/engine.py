@@ -50,6 +50,24 @@ def pipeline(options: Options, device: str = CPU) -> Pipeline:
     return loaded
 
 
+def check_options(options: Options) -> None:
+    """Whether the KB has the concepts that are asked for, and so on; its look-up tables are made, once for all workers.
+
+    Raises:
+        UsageError: an option with a value that it cannot have.
+        KnowledgeBaseError: an id or type that the KB does not have.
+    """
+    load(
+        "dictionary",
+        options.kb,
+        k=options.k,
+        threshold=options.threshold,
+        under=options.under,
+        types=options.types,
+        level=options.level,
+    )
+
+
 def check_device(options: Options, device: str) -> None:
     """Whether the linker can use such a device.
 

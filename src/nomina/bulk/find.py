@@ -66,59 +66,54 @@ def find(given: Iterable[str], format: str | None = None, outside: Path | None =
     inputs: dict[Path, Input] = {}
     others = 0
     for name in given:
-        before = len(inputs)
-        for path, is_named in _paths(name, outside):
+        chosen = inside = 0
+        for path, is_named in _paths(name):
+            if outside is not None and path.absolute().is_relative_to(outside.absolute()):
+                inside += 1
+                continue
             known = format or _format(path)
             if known is None and is_named:
                 raise UsageError(f"{path} is named like no format: say with --input-format what it is read as")
-            if known is None:
-                others += 1
-            else:
+            chosen += known is not None
+            others += known is None
+            if known is not None:
                 inputs.setdefault(path.absolute(), Input(path.absolute(), known))
-        if len(inputs) == before and not any(Path(name) == one.path for one in inputs.values()):
-            _check_any(name, inputs)
+        if inside and not chosen:
+            raise UsageError(f"{outside} holds the inputs themselves: name another folder with --out")
+        if not chosen:
+            raise UsageError(f"no file in {name} is named like a format: nomina bulk reads {', '.join(INPUTS)}")
     return Found(list(inputs.values()), others)
 
 
-def _check_any(name: str, inputs: dict[Path, Input]) -> None:
-    if not inputs:
-        raise UsageError(f"no file of a format in {name}: nomina bulk reads {', '.join(INPUTS)}")
-
-
-def _paths(name: str, outside: Path | None) -> Iterator[tuple[Path, bool]]:
+def _paths(name: str) -> Iterator[tuple[Path, bool]]:
     """Files, and whether they were named one by one."""
     path = Path(name)
-    if path.is_dir():
-        yield from ((file, False) for file in _in(path, outside))
-    elif path.exists() or not has_magic(name):
-        if not path.exists():
-            raise FormatError(path, None, "cannot be read (No such file or directory)")
-        yield path, True
-    else:
-        matches = sorted(glob(name, recursive=True))
+    if not path.exists() and has_magic(name):
+        matches = [Path(match) for match in sorted(glob(name, recursive=True))]
         if not matches:
             raise UsageError(f"no file matches {name}")
-        for match in map(Path, matches):
-            if match.is_dir():
-                yield from ((file, False) for file in _in(match, outside))
-            else:
-                yield match, False
+    else:
+        matches = [path]
+    for match in matches:
+        if match.is_dir():
+            yield from ((file, False) for file in _in(match))
+        elif match.exists():
+            yield match, match is path
+        else:
+            raise FormatError(match, None, "cannot be read (No such file or directory)")
 
 
-def _in(folder: Path, outside: Path | None) -> list[Path]:
+def _in(folder: Path) -> list[Path]:
+    """All files under a folder, sorted, but for hidden ones."""
+
     def refuse(error: OSError) -> None:
         raise FormatError(error.filename, None, f"cannot be read ({error.strerror})") from error
 
     files: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=refuse):
-        own = [name for name in folders if not name.startswith(".")]
-        folders[:] = [name for name in own if outside is None or not _is_same(Path(place, name), outside)]
+        folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(place, name) for name in names if not name.startswith(".")]
     return sorted(files, key=lambda file: file.parts)
-
-
-def _is_same(folder: Path, other: Path) -> bool:
-    return other.exists() and folder.samefile(other)
 
 
 def _format(path: Path) -> str | None:

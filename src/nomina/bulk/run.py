@@ -12,7 +12,7 @@ from shutil import rmtree
 from typing import TextIO
 
 from nomina._version import __version__
-from nomina.bulk.engine import CPU, check_device
+from nomina.bulk.engine import CPU, check_device, check_options
 from nomina.bulk.find import Input, check_columns
 from nomina.bulk.inputs import Columns
 from nomina.bulk.manifest import ERRORS, OUTPUT, WORK, Manifest, Shard, Totals
@@ -52,6 +52,7 @@ def begin(folder: Path, inputs: Sequence[Input], options: Options) -> None:
                 raise UsageError(
                     f"{folder} holds something else ({min(others)}): name an empty or a new folder with --out"
                 )
+            check_options(options)
             check_columns(inputs, Columns(options.text_column, options.id_column))
             ending = OUTPUTS[options.format].ending + PACKINGS[options.pack]
             Manifest.create(folder, about, inputs, ending)

@@ -68,7 +68,10 @@ class _Errors:
             raise UsageError(f"cannot write {self.path} ({error.strerror})") from error
         self._counts.errors += 1
         if self._most is not None and self._counts.errors > self._most:
-            raise TooManyErrors(f"{self._input} has more than {self._most:,} errors: see it, or raise --max-errors")
+            place = "" if fault.offset is None else f"{fault.unit} {fault.offset:,}: "
+            raise TooManyErrors(
+                f"{self._input} takes the run over --max-errors; its last error: {place}{record['reason']}"
+            )
 
     def close(self) -> bool:
         """Whether there were any."""

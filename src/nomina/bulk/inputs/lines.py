@@ -16,7 +16,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class Line(NamedTuple):
-    """A line, its end included, and what is wrong with it; then its text is empty."""
+    """A line, its end included, and what is wrong with it; then its text is what can be made of it, or a line end."""
 
     number: int
     text: str
@@ -36,7 +36,7 @@ def lines(path: Path) -> Iterator[Line]:
             raw = raw.removeprefix(_BOM) if number == 1 else raw
             if len(raw) > LARGEST_TEXT:
                 _pass_over(stream, raw)
-                yield Line(number, "", f"is larger than {LARGEST_TEXT // 1_000_000} MB, the most for one text")
+                yield Line(number, "\n", f"is larger than {LARGEST_TEXT // 1_000_000} MB, the most for one text")
             else:
                 yield _line(number, raw)
 
@@ -50,7 +50,8 @@ def _line(number: int, raw: bytes) -> Line:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        return Line(number, "", f"byte 0x{raw[error.start]:02x} in column {error.start + 1} is not UTF-8")
+        wrong = f"byte 0x{raw[error.start]:02x} in column {error.start + 1} is not UTF-8"
+        return Line(number, raw.decode("utf-8", errors="replace"), wrong)
     if found := _CONTROL.search(text):
-        return Line(number, "", f"control character U+{ord(found.group()):04X} in column {found.start() + 1}")
+        return Line(number, text, f"control character U+{ord(found.group()):04X} in column {found.start() + 1}")
     return Line(number, text)

@@ -103,4 +103,4 @@ class _Csv:
                 raise csv.Error(f"larger than {LARGEST_TEXT // 1_000_000} MB: a quote that does not close?")
             if line.wrong:
                 self._wrong = f"line {line.number} {line.wrong}"
-            yield line.text or "\n"
+            yield line.text

@@ -1,0 +1,200 @@
+"""Readers of bulk runs: what is a document, what is a fault, and what is the end of a file."""
+
+import gzip
+
+import pytest
+from corpora_cases import DATA
+
+from nomina.bulk.find import Input, check_columns, find, reader
+from nomina.bulk.inputs import INPUTS, Columns, Fault, NoColumn
+from nomina.errors import FormatError, UsageError
+from nomina.reading import LARGEST_TEXT
+
+
+def read(path, format, columns=None):
+    """(id, text, offset) of each document, and the faults."""
+    faults: list[Fault] = []
+    items = list(reader(format)(path, columns or Columns(), faults.append))
+    return [(item.document.id, item.document.text, item.offset) for item in items], faults
+
+
+def made(tmp_path, content, name="file"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_json_lines_of_nomina(tmp_path):
+    path = made(
+        tmp_path,
+        b'\xef\xbb\xbf{"id": "1", "text": "Ataxia.", "mentions": [{"spans": [[0, 6]]}]}\r\n'
+        b"\n"
+        b'{"id": "2", "text": "x", "mentions": [{"spans": [[0, 6]]}]}\n'
+        b'{"id": "3", "txt": "x"}\n'
+        b'{"id": "4", "text": "caf\xe9"}\n'
+        b'{"id": "5", "text": "a\x00b"}\n'
+        b'{"id": "6", "text": "the end"}',
+    )
+    found, faults = read(path, "jsonl")
+    assert found == [("1", "Ataxia.", 1), ("6", "the end", 7)]
+    assert faults == [
+        Fault(3, "line", None, "the span (0, 6) ends behind the text (1 characters)"),
+        Fault(4, "line", None, "unknown field 'txt'; a line has: id, text, mentions, sections"),
+        Fault(5, "line", None, "byte 0xe9 in column 25 is not UTF-8"),
+        Fault(6, "line", None, "control character U+0000 in column 23"),
+    ]
+
+
+def test_json_lines_of_others(tmp_path):
+    lines = '{"note": "a fit", "nr": 7}\n{"note": 5, "nr": 8}\n[1]\n{"note": "x"}\n{\n{"note": "", "nr": "z"}'
+    path = made(tmp_path, lines, "n.jsonl")
+    found, faults = read(path, "jsonl", Columns("note", "nr"))
+    assert found == [("7", "a fit", 1), ("z", "", 6)]
+    assert [(fault.offset, fault.reason) for fault in faults[:3]] == [
+        (2, "no text in 'note'"), (3, "is no JSON object"), (4, "no id in 'nr'"),
+    ]  # fmt: skip
+    assert faults[3].reason.startswith("not JSON (")
+    assert read(path, "jsonl", Columns("note"))[0] == [
+        ("n.jsonl:1", "a fit", 1), ("n.jsonl:4", "x", 4), ("n.jsonl:6", "", 6),
+    ]  # fmt: skip
+
+
+def test_a_line_that_is_too_long_is_passed_over(tmp_path):
+    long = '{"id": "2", "text": "' + "a" * LARGEST_TEXT + '"}'
+    path = made(tmp_path, f'{{"id": "1", "text": "x"}}\n{long}\n{{"id": "3", "text": "y"}}\n')
+    found, faults = read(path, "jsonl")
+    assert found == [("1", "x", 1), ("3", "y", 3)]
+    assert faults == [Fault(2, "line", None, "is larger than 16 MB, the most for one text")]
+
+
+def test_comma_separated_values(tmp_path):
+    path = made(
+        tmp_path,
+        b"id, text ,more\r\n"
+        b'1,"a ""fit"", and\r\nataxia",x\r\n'
+        b"2,b\r\n"
+        b"\r\n"
+        b'3,"caf\xe9\r\n",x\r\n'
+        b",c,x\r\n"
+        b'4,"d"d,x\r\n'
+        b"5,e,x\r\n",
+    )
+    found, faults = read(path, "csv")
+    assert found == [("1", 'a "fit", and\r\nataxia', 2), ("5", "e", 10)]
+    assert faults == [
+        Fault(4, "line", None, "has 2 cells, and the first line 3"),
+        Fault(6, "line", None, "line 6 byte 0xe9 in column 7 is not UTF-8"),
+        Fault(8, "line", None, "no id in 'id'"),
+        Fault(9, "line", None, "is no row of comma-separated values (',' expected after '\"')"),
+    ]
+
+
+def test_a_quote_that_does_not_close_is_not_held_for_ever(tmp_path):
+    line = "y" * 999_999 + "\n"
+    path = made(tmp_path, 'text\na\n"b\n' + line * 17 + "c\n")
+    found, faults = read(path, "csv")
+    assert found[0] == ("file:1", "a", 2)
+    assert (faults[0].offset, len(faults)) == (3, 1)
+    assert faults[0].reason.endswith("(larger than 16 MB: a quote that does not close?)")
+    assert found[-1][1] == "c"
+
+
+def test_tab_separated_lines_have_no_quotes(tmp_path):
+    path = made(tmp_path, 'note\tnr\n"a\t1\nb\t2\tx\n\nc\t3\n')
+    found, faults = read(path, "tsv", Columns("note", "nr"))
+    assert found == [("1", '"a', 2), ("3", "c", 5)]
+    assert faults == [Fault(3, "line", None, "has 3 cells, and the first line 2")]
+    assert read(path, "tsv", Columns("note"))[0] == [("file:1", '"a', 2), ("file:3", "c", 5)]
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_a_table_without_rows_or_without_the_column(tmp_path, format):
+    assert read(made(tmp_path, ""), format) == ([], [])
+    assert read(made(tmp_path, "text\n"), format) == ([], [])
+    path = made(tmp_path, "a\tb\n1\t2\n" if format == "tsv" else "a,b\n1,2\n")
+    with pytest.raises(NoColumn, match="has no column 'text'; there are: a, b: name one with --text-column"):
+        read(path, format)
+    with pytest.raises(NoColumn, match="has no column 'nr'; there are: a, b: name one with --id-column"):
+        read(path, format, Columns("a", "nr"))
+    with pytest.raises(NoColumn):
+        check_columns([Input(path, format)], Columns())
+    check_columns([Input(path, format), Input(tmp_path / "gone", "jsonl")], Columns("a", "b"))
+
+
+@pytest.mark.extras
+def test_parquet(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    texts = [f"text {number}" for number in range(200)]
+    texts[150] = None
+    parquet.write_table(arrow.table({"nr": list(range(200)), "note": texts}), tmp_path / "t.parquet")
+    found, faults = read(tmp_path / "t.parquet", "parquet", Columns("note", "nr"))
+    assert found[0] == ("0", "text 0", 1)
+    assert found[-1] == ("199", "text 199", 200)
+    assert len(found) == 199
+    assert faults == [Fault(151, "row", None, "no text in 'note'")]
+    assert read(tmp_path / "t.parquet", "parquet", Columns("note"))[0][1][0] == "t.parquet:2"
+    with pytest.raises(NoColumn, match="has no column 'text'; there are: nr, note: name one with --text-column"):
+        read(tmp_path / "t.parquet", "parquet")
+    data = (tmp_path / "t.parquet").read_bytes()
+    with pytest.raises(FormatError, match="is no whole Parquet file"):
+        read(made(tmp_path, data[: len(data) // 2]), "parquet", Columns("note"))
+
+
+def test_corpora_are_read_leniently(tmp_path):
+    path = made(tmp_path, (DATA / "tiny.pubtator").read_bytes().replace(b"40\t46", b"41\t47"), "x.pubtator")
+    faults: list[Fault] = []
+    items = list(reader("pubtator")(path, Columns(), faults.append))
+    assert [(item.document.id, item.offset, item.unit) for item in items] == [
+        ("100", 1, "document"), ("101", 2, "document"),
+    ]  # fmt: skip
+    assert [mention.text for mention in items[0].document.mentions] == ["Breast and ovarian cancer", "fits"]
+    assert [(fault.offset, fault.unit) for fault in faults] == [(4, "line")]
+
+
+def test_pubmed(tmp_path):
+    path = made(tmp_path, gzip.compress((DATA / "tiny.pubmed.xml").read_bytes()), "pubmed25n0001.xml.gz")
+    found, faults = read(path, "pubmed_xml")
+    assert [(id, offset) for id, _, offset in found] == [("100", 4), ("102", 30)]
+    assert faults == []
+    data = path.read_bytes()
+    path.write_bytes(data[:-20])
+    with pytest.raises(FormatError, match="cut off"):
+        read(path, "pubmed_xml")
+
+
+def test_what_is_found_in_folders_and_by_patterns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [
+        "in/b.jsonl", "in/a/z.JSONL.gz", "in/a/c.csv", "in/d.PubTator.txt", "in/note.txt", "in/.hidden.csv",
+        "in/.git/e.csv", "in/out/f.jsonl", "in/pubmed25n0001.xml.gz",
+    ]  # fmt: skip
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        made(tmp_path, "", name)
+    (tmp_path / "in/g.xml").write_bytes((DATA / "tiny.bioc.xml").read_bytes())
+    (tmp_path / "in/h.json").write_bytes((DATA / "tiny.bioc.json").read_bytes())
+    (tmp_path / "in/other.xml").write_text("<html></html>", encoding="utf-8")
+    found = find(["in"], outside=tmp_path / "in/out")
+    assert [(one.path.relative_to(tmp_path).as_posix(), one.format) for one in found.inputs] == [
+        ("in/a/c.csv", "csv"), ("in/a/z.JSONL.gz", "jsonl"), ("in/b.jsonl", "jsonl"), ("in/d.PubTator.txt", "pubtator"),
+        ("in/g.xml", "bioc_xml"), ("in/h.json", "bioc_json"), ("in/pubmed25n0001.xml.gz", "pubmed_xml"),
+    ]  # fmt: skip
+    assert found.others == 2
+    several = find(["in/b.jsonl", "in/**/*.csv", "in/b.jsonl"])
+    assert [one.path.name for one in several.inputs] == ["b.jsonl", "c.csv"]
+    assert [one.path.name for one in find(["**/*.jsonl"], outside=tmp_path / "in/out").inputs] == ["b.jsonl"]
+    assert find(["in/note.txt"], "jsonl").inputs == [Input(tmp_path / "in/note.txt", "jsonl")]
+    for given, why in ((["in/note.txt"], "named like no format"), (["in/.git"], None), (["*.none"], "no file matches")):
+        if why is None:
+            assert [one.path.name for one in find(given).inputs] == ["e.csv"]
+            continue
+        with pytest.raises(UsageError, match=why):
+            find(given)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="no file in empty is named like a format"):
+        find(["in", "empty"])
+
+
+def test_each_format_has_a_reader():
+    assert [format for format in INPUTS if not callable(reader(format))] == []
