@@ -40,7 +40,7 @@ CORPORA: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
 }
 """KB, type of the mentions that count, development file."""
 
-BEAMS = 5
+BEAMS, MANY = 5, 64
 
 
 def main() -> None:
@@ -50,6 +50,7 @@ def main() -> None:
     options.add_argument("--corpora", nargs="*", default=list(CORPORA), choices=list(CORPORA))
     options.add_argument("--encoder", default="", help="by default the one that nomina comes with")
     options.add_argument("--generator", default="")
+    options.add_argument("--scored", type=int, default=16, help="names that the generator scores")
     options.add_argument("--sure", type=float, default=SURE)
     options.add_argument("--name", default="", help="of the results, where there are several")
     arguments = options.parse_args()
@@ -69,7 +70,8 @@ def parts_of(arguments: Any) -> list[PartOptions]:  # noqa: ANN401
     """All parts, the generator where one is named."""
     models = {"embedding": arguments.encoder, "generative": arguments.generator}
     chosen = [part for part in PARTS if part != "generative" or arguments.generator]
-    return [PartOptions(part, models.get(part, "")) for part in chosen]
+    many = {"generative": arguments.scored}
+    return [PartOptions(part, models.get(part, ""), many.get(part, MANY)) for part in chosen]
 
 
 def of_type(documents: Iterator[Document], kind: str | None) -> Iterator[Document]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nomina.cli.places import PLACE
-
-if TYPE_CHECKING:
-    from nomina.linkers.fitted_cascade.parts import PartOptions
 
 _FILE = click.Path(path_type=Path)
 _PARTS = ("dictionary", "tfidf", "embedding", "generative")
@@ -47,6 +44,7 @@ def cascade(
     generator: str | None,
     skip: tuple[str, ...],
     many: int,
+    scored: int,
     beams: int,
     no_context: bool,
     sure: float | None,
@@ -66,11 +64,15 @@ def cascade(
     from nomina.kb.sources import resolve_kb
     from nomina.linkers.fitted_cascade import folder
     from nomina.linkers.fitted_cascade.linker import SURE
+    from nomina.linkers.fitted_cascade.parts import PARTS, PartOptions
     from nomina.training.cascade.fit import dev_of, fitted
     from nomina.training.output import check_place
 
     check_place(output)
-    parts = _parts(encoder, generator, skip, many, beams, not no_context)
+    models = {"embedding": encoder or ""}
+    parts = [PartOptions(part, models.get(part, ""), many) for part in PARTS[:-1] if part not in skip]
+    if generator and "generative" not in skip:
+        parts.append(PartOptions("generative", generator, scored, beams, not no_context))
     if dev is None:
         return folder.describe(parts, output)
     opened = resolve_kb(kb)
@@ -80,18 +82,6 @@ def cascade(
     )
     folder.save(linker, output, figures | {"kb": opened.fingerprint})
     _show(figures)
-
-
-def _parts(
-    encoder: str | None, generator: str | None, skip: tuple[str, ...], many: int, beams: int, context: bool
-) -> list[PartOptions]:
-    from nomina.linkers.fitted_cascade.parts import PARTS, PartOptions
-
-    models = {"embedding": encoder or "", "generative": generator or ""}
-    chosen = [part for part in PARTS if part not in skip and not (part == "generative" and not generator)]
-    return [
-        PartOptions(part, models.get(part, ""), many, beams if part == "generative" else 0, context) for part in chosen
-    ]
 
 
 def _say(line: str) -> None:
