@@ -1,6 +1,7 @@
 """Readers of bulk runs: what is a document, what is a fault, and what is the end of a file."""
 
 import gzip
+import os
 
 import pytest
 from corpora_cases import DATA
@@ -198,3 +199,12 @@ def test_what_is_found_in_folders_and_by_patterns(tmp_path, monkeypatch):
 
 def test_each_format_has_a_reader():
     assert [format for format in INPUTS if not callable(reader(format))] == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are bytes on POSIX only")
+def test_a_name_that_is_not_utf8_is_refused(tmp_path):
+    name = os.path.join(os.fsencode(tmp_path), b"caf\xe9.jsonl")
+    with open(name, "wb"):
+        pass
+    with pytest.raises(UsageError, match=r"caf\\xe9.jsonl is not UTF-8: rename the file or its folder"):
+        find([str(tmp_path)])

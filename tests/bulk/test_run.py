@@ -296,3 +296,21 @@ def test_a_worker_that_cannot_begin_says_why(bulk, tmp_path):
     assert (code, out) == (2, "")
     assert err.startswith("nomina: phrases are judged by an exported encoder with a spans.json")
     assert err.count("\n") == 1
+
+
+def test_a_closed_stderr_does_no_harm(bulk, tmp_path, monkeypatch):
+    inputs = make_inputs(tmp_path / "in", 1, 1)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert bulk("run", inputs, "--out", "run")[0] == 0
+
+
+@POSIX
+def test_a_file_that_may_not_be_read_is_an_error_and_the_rest_goes_on(bulk, tmp_path):
+    inputs = make_inputs(tmp_path / "in", 2, 2)
+    (inputs / "s000.jsonl").chmod(0)
+    if os.access(inputs / "s000.jsonl", os.R_OK):
+        pytest.skip("this user may read all files")
+    assert bulk("run", inputs, "--out", "run")[0] == 0
+    (error,) = [json.loads(line) for line in (tmp_path / "run/errors.jsonl").read_text("utf-8").splitlines()]
+    assert error["reason"] == "cannot be read (Permission denied); the rest is not read"
+    assert bulk("status", "run")[1].startswith("finished: 2 of 2 shards, 2 documents")

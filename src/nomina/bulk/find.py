@@ -77,12 +77,22 @@ def find(given: Iterable[str], format: str | None = None, outside: Path | None =
             chosen += known is not None
             others += known is None
             if known is not None:
+                _check_name(path)
                 inputs.setdefault(path.absolute(), Input(path.absolute(), known))
         if inside and not chosen:
             raise UsageError(f"{outside} holds the inputs themselves: name another folder with --out")
         if not chosen:
             raise UsageError(f"no file in {name} is named like a format: nomina bulk reads {', '.join(INPUTS)}")
     return Found(list(inputs.values()), others)
+
+
+def _check_name(path: Path) -> None:
+    """The manifest and the list of errors hold names as UTF-8."""
+    try:
+        str(path.absolute()).encode("utf-8")
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(path).decode("utf-8", errors="backslashreplace")
+        raise UsageError(f"the name {shown} is not UTF-8: rename the file or its folder") from error
 
 
 def _paths(name: str) -> Iterator[tuple[Path, bool]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from secrets import token_hex
 from shutil import rmtree
 from typing import TextIO
 
@@ -99,8 +100,7 @@ def run_shard(
         NominaError: what ends a whole run, such as a KB that is gone.
     """
     started = time.perf_counter()
-    work = folder / WORK / f"{shard.number:05d}-{os.getpid()}"
-    rmtree(work, ignore_errors=True)
+    work = folder / WORK / f"{shard.number:05d}-{token_hex(6)}"
     counts = _Counts()
     try:
         work.mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable
@@ -154,7 +155,8 @@ def _go_on(folder: Path, workers: int | None, device: str, max_errors: int | Non
 
     devices = _devices(device)
     number = workers or (cores() if devices == ["cpu"] else len(devices))
-    totals = go_on(folder, workers=number, devices=devices, most_errors=max_errors, again=again, stream=sys.stderr)
+    stream = sys.stderr or io.StringIO()
+    totals = go_on(folder, workers=number, devices=devices, most_errors=max_errors, again=again, stream=stream)
     click.echo(f"nomina: {_summary(totals)}", err=True)
     if totals.errors:
         click.echo(f"nomina: see {folder / 'errors.jsonl'}", err=True)

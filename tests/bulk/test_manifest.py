@@ -1,0 +1,62 @@
+"""The book of a run."""
+
+import sqlite3
+
+import pytest
+
+from nomina.bulk.find import Input
+from nomina.bulk.manifest import Done, Manifest, Shard, Totals
+from nomina.errors import UsageError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    inputs = []
+    for name in ("a b.jsonl.gz", "é.csv", "noending"):
+        (tmp_path / name).write_bytes(b"x" * (len(inputs) + 1))
+        inputs.append(Input(tmp_path / name, "jsonl"))
+    Manifest.create(tmp_path, {"options": "{}", "kb": "k"}, inputs, ".jsonl.gz")
+    return tmp_path
+
+
+DONE = Done(3, 5, 1, 99, "ab", "cd", True, ("7", "8"), 1.5)
+
+
+def test_shards_are_recorded_and_put_back(folder):
+    with Manifest.open(folder) as manifest:
+        assert manifest.about() == {"layout": "1", "options": "{}", "kb": "k"}
+        names = [shard.name for shard in manifest.shards()]
+        assert names == ["00000-a_b.jsonl.gz", "00001-_.jsonl.gz", "00002-noending.jsonl.gz"]
+        assert manifest.inputs()[1] == Input(folder / "é.csv", "jsonl")
+        manifest.record(0, DONE)
+        manifest.record(2, DONE._replace(whole=False, deleted=()))
+    with Manifest.open(folder) as manifest:
+        assert [shard.number for shard in manifest.shards("todo")] == [1]
+        assert [shard.number for shard in manifest.shards("done", "broken")] == [0, 2]
+        ((shard, done), (_, broken)) = manifest.recorded()
+        assert shard == Shard(0, str(folder / "a b.jsonl.gz"), "jsonl", 1, shard.changed, "00000-a_b.jsonl.gz")
+        assert done == DONE
+        assert (broken.whole, broken.deleted) == (False, ())
+        assert manifest.totals() == Totals(3, 2, 1, 6, 10, 2, 6, 4, 3.0)
+        (folder / "noending").write_bytes(b"longer")
+        manifest.redo([2])
+        assert manifest.shards("todo")[1].size == 6
+        assert manifest.totals() == Totals(3, 1, 0, 3, 5, 1, 9, 1, 1.5)
+
+
+def test_a_manifest_that_is_none_is_said(folder, tmp_path):
+    with pytest.raises(UsageError, match="is no bulk run"), Manifest.open(tmp_path / "no"):
+        pass
+    path = folder / "manifest.sqlite"
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE run SET value = '9' WHERE key = 'layout'")
+    connection.close()
+    with pytest.raises(UsageError, match=r"of another version of nomina \(layout 9\)"), Manifest.open(folder):
+        pass
+    path.write_bytes(b"nonsense" * 1000)
+    with (
+        pytest.raises(UsageError, match=r"cannot be read or written \(file is not a database\)"),
+        Manifest.open(folder),
+    ):
+        pass
