@@ -29,6 +29,9 @@ Examples:
 @click.option("--skip", multiple=True, type=click.Choice(_PARTS), help="A part to leave out; may be repeated.")
 @click.option("--many", type=click.IntRange(min=1), default=64, show_default=True, help="Names that a part offers.")
 @click.option(
+    "--scored", type=click.IntRange(min=1), default=16, show_default=True, help="Of these the generator scores."
+)
+@click.option(
     "--beams", type=click.IntRange(min=0), default=0, show_default=True, help="Names the generator finds too."
 )
 @click.option("--no-context", is_flag=True, help="The generator reads the mention alone.")
