@@ -88,3 +88,40 @@ def test_a_project_is_converted_and_read_back_equal(teams, tmp_path, format, cap
     assert "not read: 1 rejected mentions, 1 undecided mentions" in capsys.readouterr().err
     (found,), (expected,) = read_corpus(output, format), read_corpus(teams[0])
     assert (found.id, found.text, found.mentions) == (expected.id, expected.text, expected.mentions)
+
+
+ABSTRACT = "She had ataxia and no seizure."
+
+
+@pytest.fixture
+def texts(tmp_path):
+    (tmp_path / "one.txt").write_text(ABSTRACT, encoding="utf-8")
+    (tmp_path / "two.txt").write_text("Nothing of note.", encoding="utf-8")
+    return tmp_path / "one.txt", tmp_path / "two.txt"
+
+
+def test_add_links_texts_and_can_be_repeated(run, texts, tmp_path, kb) -> None:
+    project = tmp_path / "team.sqlite"
+    arguments = ("add", project, *texts, "--kb", kb.path, "--linker", "dictionary")
+    code, out, err = run(*arguments)
+    assert (code, out) == (0, "")
+    assert err.endswith("nomina: 2 documents; 2 mentions\n")
+    with Project(project, writes=False) as opened:
+        rows = list(opened.connection.execute("SELECT id, text, kb <> '' FROM documents ORDER BY number"))
+        assert rows == [("one.txt", ABSTRACT, 1), ("two.txt", "Nothing of note.", 1)]
+        assert opened.connection.execute("SELECT count(*) FROM decisions").fetchone() == (0,)
+    assert run("next", project)[1].splitlines()[1].startswith("one.txt\t")
+    assert run(*arguments)[2].endswith("nomina: 2 documents, 2 of them were there; 0 mentions\n")
+    texts[0].write_text("She had a tremor.", encoding="utf-8")
+    code, _, err = run(*arguments)
+    assert code != 0
+    assert err.splitlines()[-1].endswith("another document has the id 'one.txt': give this one another")
+
+
+def test_add_takes_gold_as_an_annotators_decisions(run, tmp_path, kb) -> None:
+    corpus, project = tmp_path / "gold.pubtator", tmp_path / "team.sqlite"
+    corpus.write_text("7|t|Ataxia.\n7|a|None.\n7\t0\t6\tAtaxia\tsign\tT:5\n\n", encoding="utf-8")
+    assert run("add", project, corpus, "--kb", kb.path, "--annotator", "anna")[0] == 0
+    (document,) = read_corpus(project, "project", options={"annotator": "anna"})
+    assert [mention.gold for mention in document.mentions] == [(("T:5",),)]
+    assert run("add", project, corpus, "--annotator", "an,na")[0] == 2

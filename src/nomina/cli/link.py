@@ -115,7 +115,7 @@ def link(
     from nomina.pipeline import load
 
     output = None if output in _STDOUT else output
-    sources = _sources(files, mentions, corpus)
+    sources = sources_of(files, mentions, corpus)
     format = format or _usual_format(output)
     export.check(format, output, options)
     _check_output(output, sources, is_folder=format == "brat")
@@ -129,7 +129,7 @@ def link(
         overlaps=overlaps,
         context=not no_context,
         level=level,
-        progress=_names_progress(),
+        progress=names_progress(),
         spans=spans,
     )
     dropped: Counter[str] = Counter()
@@ -148,7 +148,7 @@ def link(
         click.echo(f"nomina: found no name of the KB {pipeline.kb.manifest.name}", err=True)
 
 
-def _sources(files: tuple[Path, ...], mentions: Path | None, corpus: str | None) -> list[Source]:
+def sources_of(files: tuple[Path, ...], mentions: Path | None, corpus: str | None) -> list[Source]:
     """What is to be read, its heads checked; what is left out is said on stderr."""
     from nomina.documents import Found, check, corpora, find, mention_list
 
@@ -257,7 +257,7 @@ class _Counted:
             yield prediction
 
 
-def _names_progress() -> Callable[[int, int], None] | None:
+def names_progress() -> Callable[[int, int], None] | None:
     """A bar on a terminal's stderr while the names of a KB are encoded, once; nothing in a log."""
     if not sys.stderr.isatty():
         return None

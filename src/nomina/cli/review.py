@@ -1,4 +1,4 @@
-"""``nomina review``: what to decide next in a project, and how far annotators agree."""
+"""``nomina review``: a project filled, what to decide next in it, and how far annotators agree."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from nomina.cli.link import names_progress, sources_of
 from nomina.errors import UsageError
+from nomina.linkers import DEFAULT
 
 if TYPE_CHECKING:
     from nomina.review.agreement import Agreement, Disagreement, Opinion
 
 _FILE = click.Path(path_type=Path)
 _WIDTH = 36
+_CANDIDATES = 5
 _LABELS = {
     "documents": "documents that both have begun",
     "left_out": "  others, left out",
@@ -35,9 +38,53 @@ _LABELS = {
 _COLUMNS = ("document_id", "spans", "mention", "first", "second", "first_name", "second_name")
 
 
+def _annotator(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    from nomina.review.records import check_annotator
+
+    try:
+        return check_annotator(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 @click.group()
 def review() -> None:
-    """Look into review projects (nomina serve --project): what is next, and who agrees with whom."""
+    """Review projects (nomina serve --project): fill one, see what is next, and who agrees with whom."""
+
+
+@review.command()
+@click.argument("project", type=_FILE)
+@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.option("--corpus", metavar="FORMAT", help="FILES are corpora of this format, such as pubtator or brat.")
+@click.option("--detect", is_flag=True, help="Find mentions, also where documents come with theirs.")
+@click.option("--kb", default="hpo", metavar="NAME|FILE", show_default=True, help="The knowledge base.")
+@click.option("--linker", default=DEFAULT, metavar="NAME|FOLDER", show_default=True, help="As of nomina link.")
+@click.option(
+    "--annotator",
+    default="nomina",
+    metavar="NAME",
+    show_default=True,
+    callback=_annotator,
+    help="Whose decisions gold ids of FILES are.",
+)
+def add(
+    project: Path, files: tuple[Path, ...], corpus: str | None, detect: bool, kb: str, linker: str, annotator: str
+) -> None:
+    """Link the documents of FILES and put them into PROJECT, made where it is missing.
+
+    FILES are as of nomina link. A document that is there already stays as it is: what broke off can be repeated.
+    """
+    from nomina.documents import read
+    from nomina.pipeline import load
+    from nomina.review.filling import fill
+    from nomina.review.project import Project
+
+    sources = sources_of(files, None, corpus)
+    pipeline = load(linker, kb, k=_CANDIDATES, progress=names_progress())
+    with Project(project) as opened:
+        filled = fill(opened, read(sources, detect=detect), pipeline, annotator)
+    known = f", {filled.known:,} of them were there" if filled.known else ""
+    click.echo(f"nomina: {filled.documents:,} documents{known}; {filled.mentions:,} mentions", err=True)
 
 
 @review.command("next")
