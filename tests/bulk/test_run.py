@@ -314,3 +314,12 @@ def test_a_file_that_may_not_be_read_is_an_error_and_the_rest_goes_on(bulk, tmp_
     (error,) = [json.loads(line) for line in (tmp_path / "run/errors.jsonl").read_text("utf-8").splitlines()]
     assert error["reason"] == "cannot be read (Permission denied); the rest is not read"
     assert bulk("status", "run")[1].startswith("finished: 2 of 2 shards, 2 documents")
+
+
+def test_an_address_is_for_ray(bulk, tmp_path, monkeypatch):
+    inputs = make_inputs(tmp_path / "in", 1, 1)
+    said = "nomina: --address is that of a Ray cluster: add --engine ray, or leave it out\n"
+    assert bulk("run", inputs, "--out", "run", "--address", "auto") == (2, "", said)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    code, _, err = bulk("resume", "run", "--engine", "ray")
+    assert (code, err) == (2, 'nomina: the engine ray needs an extra: python -m pip install "nomina[ray]"\n')

@@ -6,10 +6,10 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from shutil import rmtree
-from typing import TextIO
+from typing import Literal, TextIO
 
 from nomina._version import __version__
 from nomina.bulk.engine import CPU, check_device, check_options
@@ -19,8 +19,10 @@ from nomina.bulk.manifest import ERRORS, OUTPUT, WORK, Manifest, Shard, Totals
 from nomina.bulk.options import Options, linker_fingerprint
 from nomina.bulk.outputs import OUTPUTS, PACKINGS
 from nomina.bulk.progress import Progress
+from nomina.bulk.ray import RayCrew
 from nomina.bulk.shard import check_input
-from nomina.bulk.workers import Crew
+from nomina.bulk.workers import Answer, Crew
+from nomina.encoders.onnx import cores
 from nomina.errors import NominaError, UsageError
 from nomina.files import atomic, try_lock
 from nomina.kb.sources import resolve_kb
@@ -30,8 +32,28 @@ DELETIONS = "deletions.jsonl"
 RUN = "run"
 """Name of a run's lock, without ``.lock``."""
 
-_TRIES = 2
+_TRIES = 3
 _POLL = 0.5  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Staff:
+    """Who does the shards: processes of this machine, or actors on a Ray cluster.
+
+    ``workers``: how many; None: one a core, or one a GPU. ``address``: see ``RayCrew``. Results do not depend on it.
+    """
+
+    engine: Literal["local", "ray"] = "local"
+    workers: int | None = None
+    address: str | None = None
+
+    def of(self, options: Options, folder: Path, devices: Sequence[str], most: int) -> Crew | RayCrew:
+        """The workers, hired; more than ``most`` are not needed."""
+        order = {"options": options.to_json(), "folder": str(folder.absolute())}
+        if self.engine == "ray":
+            return RayCrew(self.workers, most, devices[0], order, self.address)
+        size = self.workers or (cores() if devices[0] == CPU else len(devices))
+        return Crew(min(size, most), devices, order)
 
 
 def begin(folder: Path, inputs: Sequence[Input], options: Options) -> None:
@@ -68,7 +90,7 @@ def options_of(manifest: Manifest) -> Options:
 def go_on(
     folder: Path,
     *,
-    workers: int = 1,
+    crew: Staff,
     devices: Sequence[str] = (CPU,),
     most_errors: int | None = None,
     again: bool = False,
@@ -78,7 +100,7 @@ def go_on(
 
     Args:
         folder: of the run.
-        workers: processes.
+        crew: who does them.
         devices: what they use, in turn.
         most_errors: how many documents of the run may fail before it stops.
         again: whether to do those shards anew whose inputs could not be read to their ends.
@@ -102,7 +124,7 @@ def go_on(
             check_input(shard)
         try:
             if todo:
-                _do(manifest, todo, options, workers, devices, most_errors, stream)
+                _do(manifest, todo, crew.of(options, folder, devices, len(todo)), most_errors, stream)
         finally:
             rmtree(folder / WORK, ignore_errors=True)
             _gather(manifest)
@@ -112,16 +134,13 @@ def go_on(
 def _do(
     manifest: Manifest,
     todo: Sequence[Shard],
-    options: Options,
-    workers: int,
-    devices: Sequence[str],
+    hired: Crew | RayCrew,
     most_errors: int | None,
     stream: TextIO,
 ) -> None:
     progress = Progress(manifest.totals(), stream)
     waiting, tries = list(reversed(todo)), dict.fromkeys((shard.number for shard in todo), 0)
-    order = {"options": options.to_json(), "folder": str(manifest.folder.absolute())}
-    with Crew(min(workers, len(todo)), devices, order) as crew:
+    with hired as crew:
         while waiting or crew.busy:
             totals = manifest.totals()
             _check_errors(totals, most_errors)
@@ -134,17 +153,21 @@ def _do(
                 progress.tick(answer.worker, 0, 0)
             elif answer is not None and answer.kind == "died":
                 tries[answer.shard.number] += 1
-                if tries[answer.shard.number] == _TRIES:
-                    raise NominaError(
-                        f"a worker process died twice ({answer.why}) at {answer.shard.input}: see whether memory ran"
-                        f" out, then go on with nomina bulk resume {manifest.folder}"
-                    )
+                _check_tries(tries[answer.shard.number], answer, manifest.folder)
                 waiting.append(answer.shard)
             elif answer is not None:
                 progress.tick(answer.worker, answer.documents, answer.errors)
             progress.show(manifest.totals())
         progress.clear()
     _check_errors(manifest.totals(), most_errors)
+
+
+def _check_tries(tries: int, answer: Answer, folder: Path) -> None:
+    if tries == _TRIES:
+        raise NominaError(
+            f"workers died {tries} times ({answer.why}) at {answer.shard.input}: see whether memory ran out, then go on"
+            f" with nomina bulk resume {folder}"
+        )
 
 
 def _check_errors(totals: Totals, most: int | None) -> None:

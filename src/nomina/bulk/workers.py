@@ -17,7 +17,7 @@ from nomina.bulk.manifest import Done, Shard
 from nomina.encoders.onnx import cores
 from nomina.errors import NominaError
 
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Set to 1 in workers: sums of floats hang on how many threads share them, and results must not hang on workers."""
 
 _SECONDS_TO_END = 5.0
@@ -41,7 +41,7 @@ class _Worker:
     def __init__(self, number: int, order: Mapping[str, Any], answers: queue.Queue[tuple[_Worker, str | None]]) -> None:
         self.number = number
         self.shard: Shard | None = None
-        environment = {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONUTF8": "1"}
+        environment = {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONUTF8": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "nomina.bulk.worker"],
             stdin=subprocess.PIPE,

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -25,6 +25,8 @@ Examples:
   nomina bulk status linked/
   nomina bulk resume linked/
 """
+Engine = Literal["local", "ray"]
+
 _FOLDER = click.Path(path_type=Path)
 _COUNT = click.IntRange(min=1)
 
@@ -37,6 +39,10 @@ def bulk() -> None:
 def _working(command: Callable[..., None]) -> Callable[..., None]:
     """The options of those that work on a run; they are free to change from one time to the next."""
     for option in (
+        click.option("--address", help="Of the Ray cluster; by default RAY_ADDRESS, else one on this machine."),
+        click.option(
+            "--engine", default="local", show_default=True, type=click.Choice(["local", "ray"]), help="Who works."
+        ),
         click.option("--max-errors", metavar="N", type=click.IntRange(min=0), help="Stop when more documents fail."),
         click.option("--device", default="cpu", show_default=True, help="cpu, cuda, or some GPUs as in cuda:0,1."),
         click.option("--workers", metavar="N", type=_COUNT, help="Processes; by default one a core, or one a GPU."),
@@ -73,6 +79,8 @@ def run(
     workers: int | None,
     device: str,
     max_errors: int | None,
+    engine: Engine,
+    address: str | None,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Link files, folders and patterns into a new folder, or go on with what was begun there in the same way.
@@ -91,16 +99,16 @@ def run(
     asked = Options(context=not no_context, **options)
     check_device(asked, _devices(device)[0])
     begin(folder, found.inputs, asked)
-    _go_on(folder, workers, device, max_errors)
+    _go_on(folder, device, max_errors, engine=engine, workers=workers, address=address)
 
 
 @bulk.command()
 @click.argument("folder", metavar="RUN", type=_FOLDER)
 @click.option("--retry", is_flag=True, help="Read those files again that could not be read to their end.")
 @_working
-def resume(folder: Path, retry: bool, workers: int | None, device: str, max_errors: int | None) -> None:
+def resume(folder: Path, retry: bool, device: str, max_errors: int | None, **staff: Any) -> None:  # noqa: ANN401
     """Go on with a run, as it was begun."""
-    _go_on(folder, workers, device, max_errors, again=retry)
+    _go_on(folder, device, max_errors, again=retry, **staff)
 
 
 @bulk.command()
@@ -149,14 +157,31 @@ def verify(folder: Path, redo: bool) -> None:
     raise UsageError(f"{len(found):,} shards are damaged: make them again with {advice}")
 
 
-def _go_on(folder: Path, workers: int | None, device: str, max_errors: int | None, *, again: bool = False) -> None:
-    from nomina.bulk.run import go_on
-    from nomina.encoders.onnx import cores
+def _go_on(
+    folder: Path,
+    device: str,
+    max_errors: int | None,
+    *,
+    again: bool = False,
+    engine: Engine,
+    workers: int | None,
+    address: str | None,
+) -> None:
+    from nomina.bulk.run import Staff, go_on
 
+    if address is not None and engine != "ray":
+        raise UsageError("--address is that of a Ray cluster: add --engine ray, or leave it out")
     devices = _devices(device)
-    number = workers or (cores() if devices == ["cpu"] else len(devices))
-    stream = sys.stderr or io.StringIO()
-    totals = go_on(folder, workers=number, devices=devices, most_errors=max_errors, again=again, stream=stream)
+    if engine == "ray" and ":" in device:
+        raise UsageError(f"Ray chooses the GPUs itself: write --device cuda, not {device}")
+    totals = go_on(
+        folder,
+        crew=Staff(engine, workers, address),
+        devices=devices,
+        most_errors=max_errors,
+        again=again,
+        stream=sys.stderr or io.StringIO(),
+    )
     click.echo(f"nomina: {_summary(totals)}", err=True)
     if totals.errors:
         click.echo(f"nomina: see {folder / 'errors.jsonl'}", err=True)
