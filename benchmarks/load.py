@@ -68,8 +68,8 @@ def _answer(line: str) -> Answer:
 class Service:
     """A service in processes of its own; its log is kept."""
 
-    def __init__(self, kb: str | Path, workers: int) -> None:
-        options = ["--port", "0", "--kb", str(kb), "--workers", str(workers), "--no-access-log"]
+    def __init__(self, kb: str | Path, workers: int, *more: str) -> None:
+        options = ["--port", "0", "--kb", str(kb), "--workers", str(workers), "--no-access-log", *more]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "nomina", "serve", *options], stderr=subprocess.PIPE, encoding="utf-8"
         )

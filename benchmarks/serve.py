@@ -1,13 +1,14 @@
 """``nomina serve`` under load, against the Python API on the same texts; and 10,000 answers held against the API's.
 
-``python benchmarks/serve.py`` writes ``benchmarks/results/serve.json`` after each figure. It takes some minutes, needs a
-C compiler (``benchmarks/load.c`` is the client, so that the load takes little of the service's cores), the abstracts of
-BC5CDR and of the NCBI disease corpus in ``../shared/benchmarks``, and Linux. All is on loopback.
+``python benchmarks/serve.py`` writes ``benchmarks/results/serve.json`` after each figure, in some minutes. It needs
+Linux, a C compiler (``benchmarks/load.c`` is the client, so that the load takes little of the service's cores), and
+the abstracts of BC5CDR and of the NCBI disease corpus in ``../shared/benchmarks``. All is on loopback.
 
-Throughput: each workload has a part of its own for 1, 8 and 64 clients, so that no text is asked twice. A request holds
-one abstract, one mention, or 32 mentions. ``each`` is the Python API called once a request, one after the other;
-``together`` is one call with all of them, which is as fast as the API gets. Each of these, and each service, is a process
-of its own that has linked other texts before.
+Throughput: each workload has a part of its own for 1, 8 and 64 clients, so that no text is asked twice. A request
+holds one abstract, one mention, or a list of 64 mentions. ``each`` is the Python API called once a request, one after
+the other; ``together`` is one call with all of them, which is as fast as the API gets. Each of these, and each
+service, is a process of its own that has linked other texts before. The services have room for 64 lists in their
+queues.
 
 Answers: see ``serve_answers.py``.
 """
@@ -38,7 +39,8 @@ from nomina.types import Document, Mention
 
 RESULT = ROOT / "benchmarks/results/serve.json"
 CLIENTS = (1, 8, 64)
-PARTS = {"abstract": (80, 320, 320), "mention": (300, 1000, 1000), "32 mentions": (20, 60, 60)}
+LIST = 64
+PARTS = {"abstract": (80, 320, 320), "mention": (200, 800, 800), "list of mentions": (8, 32, 32)}
 WARM = 40
 WORKERS = (1, 2)
 COMPARED = {"abstract": 500, "sentence": 8000, "mention": 1500}
@@ -48,7 +50,7 @@ _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 
 
 def texts(data: Path) -> dict[str, list[str]]:
-    """Distinct abstracts, and the sentences and the mentions of them, each in an order of chance that is always the same."""
+    """Distinct abstracts, sentences and mentions, each in an order of chance that is always the same."""
     found = [document.text for corpus in CORPORA for document in abstracts(data, corpus)]
     sentences = [sentence for text in found for sentence in _SENTENCE.split(text) if len(sentence) > 20]
     mentions = [mention for corpus in CORPORA for mention in _mentions(data, corpus)]
@@ -81,11 +83,11 @@ def workloads(found: dict[str, list[str]]) -> dict[str, list[list[str]]]:
     abstracts, mentions = found["abstract"], found["mention"]
     alone = PARTS["mention"]
     first = WARM + sum(alone)
-    packed = [mentions[at : at + 32] for at in range(first, len(mentions), 32)]
+    lists = [mentions[at : at + LIST] for at in range(first, len(mentions) - LIST, LIST)]
     return {
         "abstract": _parts([text_body(text) for text in abstracts], PARTS["abstract"]),
         "mention": _parts([mentions_body([mention]) for mention in mentions], alone),
-        "32 mentions": _parts([mentions_body(some) for some in packed], PARTS["32 mentions"], 4),
+        "list of mentions": _parts([mentions_body(some) for some in lists], PARTS["list of mentions"], 4),
     }
 
 
@@ -137,10 +139,12 @@ def _speed(requests: int, seconds: float, cpu_seconds: float) -> dict[str, float
 
 def loaded(client: Client, service: Service, bodies: list[str], clients: int) -> dict[str, float]:
     """One run of the client."""
-    before = service.cpu_seconds()
+    batches, before = service.metric("nomina_batches_total"), service.cpu_seconds()
     run = client.ask(service.port, bodies, clients)
     used = service.cpu_seconds() - before
-    return {**_speed(len(bodies), run.seconds, used), **_latencies(run)}
+    batches = service.metric("nomina_batches_total") - batches
+    figures = {**_speed(len(bodies), run.seconds, used), **_latencies(run)}
+    return {**figures, "requests_a_batch": round(len(bodies) / batches, 1)}
 
 
 def _latencies(run: Answers) -> dict[str, float]:
@@ -186,7 +190,7 @@ def throughput(report: Report, client: Client, bodies: dict[str, list[list[str]]
                 report.add(figures, "python", workload, how, f"texts of {clients} clients")
     for workers in WORKERS:
         place = f"{workers} worker{'s' * (workers > 1)}"
-        with Service("hpo", workers) as service:
+        with Service("hpo", workers, "--queue", str(LIST * max(CLIENTS))) as service:
             for workload, (warm, *parts) in bodies.items():
                 client.ask(service.port, warm, 8)
                 for clients, part in zip(CLIENTS, parts, strict=True):
@@ -233,7 +237,9 @@ def main() -> None:
         client = Client(Path(folder))
         throughput(report, client, workloads(found))
         chosen = {kind: values[-COMPARED[kind] :] for kind, values in found.items()}
-        bodies = [mentions_body([text]) if kind == "mention" else text_body(text) for kind in chosen for text in chosen[kind]]
+        bodies = [
+            mentions_body([text]) if kind == "mention" else text_body(text) for kind in chosen for text in chosen[kind]
+        ]
         random.Random(1).shuffle(bodies)
         report.add({kind: len(values) for kind, values in chosen.items()}, "answers", "texts")
         for name, value in compared(client, bodies).items():

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
+from nomina.serve import batching
 from nomina.serve.batching import Batcher
 from nomina.serve.engine import Job, Linked
 from nomina.serve.errors import Refusal
@@ -129,5 +130,50 @@ def test_an_engine_that_breaks_down_fails_its_batch_and_the_next_is_linked() -> 
         with pytest.raises(MemoryError):
             await batcher.link(documents("crash"), Asked())
         assert (await batcher.link(documents("a"), Asked())).documents == ["a"]
+
+    played(play)
+
+
+def test_the_next_batch_waits_for_as_many_as_were_answered(monkeypatch) -> None:
+    """Clients that ask again one by one, a moment after the answer, are linked together all the same."""
+    monkeypatch.setattr(batching, "_SHARE", 1e9)
+    monkeypatch.setattr(batching, "_LONGEST", 20.0)
+
+    async def play(engine: Engine, batcher: Batcher, metrics: Metrics) -> None:
+        first = await asked(batcher, "a")
+        others = [await asked(batcher, text) for text in "bcd"]
+        engine.gate.set()
+        await asyncio.gather(first, *others)
+        again = [await asked(batcher, text) for text in "efg"]
+        assert [(await task).documents for task in again] == [["e"], ["f"], ["g"]]
+        assert engine.batches == [["a"], ["b", "c", "d"], ["e", "f", "g"]]
+
+    played(play)
+
+
+def test_it_waits_a_moment_at_most(monkeypatch) -> None:
+    monkeypatch.setattr(batching, "_SHARE", 1e9)
+    monkeypatch.setattr(batching, "_LONGEST", 0.05)
+
+    async def play(engine: Engine, batcher: Batcher, metrics: Metrics) -> None:
+        first = await asked(batcher, "a")
+        others = [await asked(batcher, text) for text in "bc"]
+        engine.gate.set()
+        await asyncio.gather(first, *others)
+        assert (await batcher.link(documents("d"), Asked())).documents == ["d"]
+        assert engine.batches == [["a"], ["b", "c"], ["d"]]
+
+    played(play)
+
+
+def test_one_who_asks_again_and_again_alone_is_not_made_to_wait(monkeypatch) -> None:
+    monkeypatch.setattr(batching, "_SHARE", 1e9)
+    monkeypatch.setattr(batching, "_LONGEST", 60.0)
+
+    async def play(engine: Engine, batcher: Batcher, metrics: Metrics) -> None:
+        engine.gate.set()
+        for text in "abcdefgh":
+            assert (await batcher.link(documents(text), Asked())).documents == [text]
+        assert engine.batches == [[text] for text in "abcdefgh"]
 
     played(play)

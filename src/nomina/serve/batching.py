@@ -1,8 +1,15 @@
-"""Requests that come at the same time are linked together: what waits while a batch is linked is the next batch."""
+"""Requests that come at the same time are linked together: what waits while a batch is linked is the next batch.
+
+Clients that ask again as soon as they are answered do so a moment after a batch, one by one. So the next batch waits
+for as many as were answered, but no longer than a share of the time that the last one took: else the first of them
+would be linked alone, and the others after it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,8 +20,10 @@ from nomina.serve.metrics import Metrics
 from nomina.serve.schema import Asked
 from nomina.types import Document
 
-_DOCUMENTS = 128
+_DOCUMENTS = 256
 _CHARACTERS = 200_000
+_SHARE = 0.25
+_LONGEST = 0.02  # seconds
 
 
 class _Waiting(NamedTuple):
@@ -35,7 +44,8 @@ class Batcher:
         self._engine, self._limit, self._metrics = engine, limit, metrics
         self._waiting: deque[_Waiting] = deque()
         self._size = 0
-        self._work, self._room = asyncio.Event(), asyncio.Event()
+        self._work, self._room, self._enough = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._expected, self._patience = 1, 0.0
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -78,6 +88,8 @@ class Batcher:
         self._waiting.append(_Waiting(Job(documents, asked), answer))
         self._grow(len(documents))
         self._work.set()
+        if len(self._waiting) >= self._expected:
+            self._enough.set()
         return await answer
 
     def _grow(self, documents: int) -> None:
@@ -89,14 +101,28 @@ class Batcher:
     async def _run(self) -> None:
         while True:
             await self._work.wait()
+            await self._gather()
             batch = self._next()
             if not batch:
                 self._work.clear()
+                self._expected = 1
                 continue
+            begun = time.perf_counter()
             try:
                 await self._answer(batch)
             finally:
                 self._grow(-sum(len(item.job.documents) for item in batch))
+            self._expected = len(batch)
+            self._patience = min(_SHARE * (time.perf_counter() - begun), _LONGEST)
+
+    async def _gather(self) -> None:
+        """Wait for as many jobs as were answered last, or until the time for that is over."""
+        if len(self._waiting) >= self._expected:
+            return
+        self._enough.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._patience):
+                await self._enough.wait()
 
     def _next(self) -> list[_Waiting]:
         """The oldest jobs that make up a batch; those that nobody waits for any more are left out."""

@@ -37,6 +37,7 @@ _GRACE = 5  # seconds beyond the time that a request may take
 _KEEP_ALIVE = 75  # seconds; so long that a client seldom asks just when its connection is closed
 _SHORT_LIFE = 5.0  # seconds; a worker that ends sooner is started again after a pause
 _PAUSE = 1.0
+_BACKLOG = 2048  # connections that may wait to be accepted
 _RELOAD: int | None = getattr(signal, "SIGHUP", None)
 
 
@@ -96,6 +97,7 @@ def _answer(settings: Settings, engine: Engine, bound: socket.socket, metrics: M
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        backlog=1,  # as many are accepted at a time: else the first worker to look would take all that came together
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.limits.seconds) + _GRACE,
     )
@@ -111,6 +113,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_BACKLOG)
         loop = asyncio.get_running_loop()
         _handle(signal.SIGTERM, self._end)
         if parent := multiprocessing.parent_process():
