@@ -80,24 +80,30 @@ def files(folder: Path) -> list[str]:
     return [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
 
 
-def kill_at(process: subprocess.Popen[str], run: Path, size: int, *, open_file: bool) -> bool:
-    """Kill a run and its workers when so many bytes are written; whether a shard was on the way.
+def kill_at(process: subprocess.Popen[str], run: Path, size: int, *, open_file: bool, workers: bool = True) -> bool:
+    """Kill a run when so many bytes are written; whether a shard was on the way.
 
     Args:
         process: the run's.
         run: its folder.
         size: bytes.
+        workers: kill them too; else they find out themselves, maybe while the next run is at work.
         open_file: wait for a moment in which a file of a shard is there that is not finished.
     """
+    was_open = False
     while process.poll() is None:
-        if written(run) >= size and (not open_file or files(run / "work")):
-            workers = children(process.pid)
-            for pid in (process.pid, *workers):
+        was_open = bool(files(run / "work"))
+        if written(run) >= size and (was_open or not open_file):
+            for pid in (process.pid, *(children(process.pid) if workers else ())):
                 os.kill(pid, signal.SIGKILL)
             break
         time.sleep(0.001)
-    process.communicate()
-    return bool(files(run / "work"))
+    # Not until its pipes are closed: workers that live on hold them too.
+    process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    return bool(files(run / "work")) if workers else was_open
 
 
 def children(pid: int) -> list[int]:
