@@ -81,7 +81,9 @@ CASES = {
                 (),
                 (Section(0, 26, "title"), Section(27, 54, "background"), Section(55, 70, "results and aims")),
             ),
-            Document("102", "Nothing known. Nothing at all.", (), (Section(0, 14, "title"), Section(15, 30, "abstract"))),
+            Document(
+                "102", "Nothing known. Nothing at all.", (), (Section(0, 14, "title"), Section(15, 30, "abstract"))
+            ),
         ),
         {"abstracts in other languages": 1, "book articles": 1, "deleted articles": 1},
         ("tiny.pubmed.xml", b'<PMID Version="2">102', b'<PMID Version="2">102a', 30),

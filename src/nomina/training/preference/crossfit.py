@@ -129,18 +129,10 @@ def crossfitted(
         path = folder / f"pairs-{number}"
 
         def make(held: Ints = held, number: int = number) -> Pairs:
-            say(
-                f"fold {number + 1} of {options.folds}: a model that has not seen {len(held):,} mentions ranks for them"
-            )
+            say(f"fold {number + 1} of {options.folds}: a model without {len(held):,} mentions ranks names for them")
             others = np.setdiff1d(np.arange(len(texts)), held)
-            trained = _trained(
-                world,
-                mentions.take(others),
-                [texts[i] for i in others.tolist()],
-                options,
-                device,
-                folder / f"fold-{number}",
-            )
+            own, place = [texts[i] for i in others.tolist()], folder / f"fold-{number}"
+            trained = _trained(world, mentions.take(others), own, options, device, place)
             return mine(trained, world.kb, world.trie, world.concepts, mentions.take(held), mining, None, world.within)
 
         parts.append((held, Pairs(*kept(path, f"{made_of} {number}", make))))
