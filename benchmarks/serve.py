@@ -4,11 +4,13 @@
 Linux, a C compiler (``benchmarks/load.c`` is the client, so that the load takes little of the service's cores), and
 the abstracts of BC5CDR and of the NCBI disease corpus in ``../shared/benchmarks``. All is on loopback.
 
-Throughput: each workload has a part of its own for 1, 8 and 64 clients, so that no text is asked twice. A request
-holds one abstract, one mention, or a list of 64 mentions. ``each`` is the Python API called once a request, one after
-the other; ``together`` is one call with all of them, which is as fast as the API gets. Each of these, and each
-service, is a process of its own that has linked other texts before. The services have room for 64 lists in their
-queues.
+Throughput: each workload has a part of its own for 1, 8 and 64 clients, so that no text is asked twice. A request holds
+one abstract, one mention, or a list of 64 mentions. The Python API is called once a request, one after the other
+(``each``), with as many requests at a time as there are clients (``in groups``: no service can link more together), and
+once with all of them (``together``: as fast as the API gets). Each of these, and each service, is a process of its own
+that has linked other texts before. The services have room for 64 lists in their queues.
+
+On a busy machine, compare CPU time; the clock measures what others do.
 
 Answers: see ``serve_answers.py``.
 """
@@ -39,6 +41,7 @@ from nomina.types import Document, Mention
 
 RESULT = ROOT / "benchmarks/results/serve.json"
 CLIENTS = (1, 8, 64)
+HOW = ("each", "in groups", "together")
 LIST = 64
 PARTS = {"abstract": (80, 320, 320), "mention": (200, 800, 800), "list of mentions": (8, 32, 32)}
 WARM = 40
@@ -118,9 +121,11 @@ def plain(file: Path, how: str) -> list[dict[str, float]]:
     for body in warm:
         list(pipeline.link(documents_of(body)))
     figures = []
-    for part in parts:
+    for clients, part in zip(CLIENTS, parts, strict=True):
         requests = [documents_of(body) for body in part]
-        calls = requests if how == "each" else [[document for request in requests for document in request]]
+        size = {"each": 1, "in groups": clients, "together": len(part)}[how]
+        groups = [requests[at : at + size] for at in range(0, len(part), size)]
+        calls = [[document for request in group for document in request] for group in groups]
         wall, cpu = time.perf_counter(), time.process_time()
         predictions = sum(1 for call in calls for _ in pipeline.link(call))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -183,7 +188,7 @@ def throughput(report: Report, client: Client, bodies: dict[str, list[list[str]]
     for workload, parts in bodies.items():
         file = client.folder / "parts.json"
         file.write_text(json.dumps(parts), encoding="utf-8")
-        for how in ("each", "together"):
+        for how in HOW:
             command = [sys.executable, __file__, "plain", str(file), how]
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8")
             for clients, figures in zip(CLIENTS, json.loads(done.stdout), strict=True):
@@ -199,15 +204,14 @@ def throughput(report: Report, client: Client, bodies: dict[str, list[list[str]]
         report.add({workload: _kept(report.facts, place, workload) for workload in bodies}, "kept_at_8_clients", place)
 
 
-def _kept(facts: dict[str, Any], place: str, workload: str) -> dict[str, object]:
+def _kept(facts: dict[str, Any], place: str, workload: str) -> dict[str, float]:
     """The service's throughput by that of the Python API, on the same texts."""
     ours = facts["service"][place][workload]["8 clients"]
-    kept: dict[str, object] = {}
+    kept: dict[str, float] = {}
     for how, figures in facts["python"][workload].items():
         theirs = figures["texts of 8 clients"]
-        kept[f"of_{how}"] = round(ours["requests_a_second"] / theirs["requests_a_second"], 3)
-        kept[f"of_{how}_by_cpu"] = round(theirs["cpu_ms_a_request"] / ours["cpu_ms_a_request"], 3)
-    kept["is_enough"] = {how: kept[f"of_{how}"] >= NEEDED for how in facts["python"][workload]}  # type: ignore[operator]
+        kept[how] = round(ours["requests_a_second"] / theirs["requests_a_second"], 3)
+        kept[f"{how}, by CPU"] = round(theirs["cpu_ms_a_request"] / ours["cpu_ms_a_request"], 3)
     return kept
 
 
