@@ -7,7 +7,7 @@ A text file is one document. A ``.jsonl`` file has one a line: ``{"id": "1", "te
 [{"spans": [[0, 13]], "text": "Short stature", "type": "phenotype"}]}``; all but ``id``, ``text`` and ``spans`` may be
 left out; what comes through a pipe is read so if its first line is a JSON object. In a list of mentions each line is
 a document of its own. Of a corpus (``nomina.corpora``) only the mentions that it has are asked for, unless the texts
-alone are wanted. Files packed with gzip are unpacked.
+alone or documents without mentions are wanted. Files packed with gzip are unpacked.
 """
 
 from __future__ import annotations
@@ -202,12 +202,13 @@ def _has_documents(source: Source) -> bool:
     return True
 
 
-def read(sources: Iterable[Source], *, detect: bool = False) -> Iterator[Document]:
+def read(sources: Iterable[Source], *, detect: bool = False, bare: bool = False) -> Iterator[Document]:
     """The documents of the sources, in order. An empty text is none, nor is one of a corpus that has no mention.
 
     Args:
         sources: what to read.
         detect: whether to take the texts alone, of corpora too, so that their mentions have to be found.
+        bare: whether documents of a corpus that have no mention are wanted too.
 
     Raises:
         FormatError: a file that cannot be read as what it should be, or a record with the id of another, with the line.
@@ -217,7 +218,7 @@ def read(sources: Iterable[Source], *, detect: bool = False) -> Iterator[Documen
         for document in _documents_of(source, seen):
             if detect and source.kind != "mentions":
                 yield Document(document.id, document.text, sections=document.sections)
-            elif document.mentions or source.kind != "corpus":
+            elif document.mentions or bare or source.kind != "corpus":
                 yield document
 
 

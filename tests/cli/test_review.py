@@ -125,3 +125,47 @@ def test_add_takes_gold_as_an_annotators_decisions(run, tmp_path, kb) -> None:
     (document,) = read_corpus(project, "project", options={"annotator": "anna"})
     assert [mention.gold for mention in document.mentions] == [(("T:5",),)]
     assert run("add", project, corpus, "--annotator", "an,na")[0] == 2
+
+
+ATAXIA = {"text": "Ataxia", "infons": {"identifier": "T:5"}, "locations": [{"offset": 0, "length": 6}]}
+BIOC = [
+    {"id": "7", "passages": [{"offset": 0, "text": "Ataxia. A fit.", "annotations": [ATAXIA]}]},
+    {"id": "8", "passages": [{"offset": 0, "text": "Cardiac disease.", "annotations": []}]},
+]
+BARE = {
+    "pubtator": "7|t|Ataxia.\n7|a|A fit.\n7\t0\t6\tAtaxia\tsign\tT:5\n\n8|t|Cardiac disease.\n8|a|\n\n",
+    "bioc_json": json.dumps({"documents": BIOC}),
+}
+
+
+def mentions(project) -> list[tuple[str, str, str]]:
+    """The id of its document, place and first concept of every mention, in order."""
+    query = (
+        "SELECT id, key, json_extract(finding, '$.candidates[0].entity_id')"
+        " FROM documents LEFT JOIN mentions ON document = number ORDER BY number, key"
+    )
+    with Project(project, writes=False) as opened:
+        return list(opened.connection.execute(query))
+
+
+@pytest.mark.parametrize("format", BARE)
+def test_add_looks_for_mentions_in_documents_of_a_corpus_that_have_none(run, tmp_path, kb, format) -> None:
+    corpus, project = tmp_path / "corpus", tmp_path / "team.sqlite"
+    corpus.write_text(BARE[format], encoding="utf-8")
+    code, _, err = run("add", project, corpus, "--corpus", format, "--kb", kb.path, "--linker", "dictionary")
+    assert (code, err.splitlines()[-1]) == (0, "nomina: 2 documents; 2 mentions")
+    assert mentions(project) == [("7", "0-6", "T:5"), ("8", "0-15", "T:2")]
+    with Project(project, writes=False) as opened:
+        assert opened.connection.execute("SELECT document, key FROM decisions").fetchall() == [(1, "0-6")]
+
+
+def test_an_export_with_an_undecided_document_is_added_whole(run, tmp_path, kb) -> None:
+    corpus, project, again = tmp_path / "corpus.pubtator", tmp_path / "team.sqlite", tmp_path / "again.sqlite"
+    corpus.write_text(BARE["pubtator"], encoding="utf-8")
+    linked = ("--kb", kb.path, "--linker", "dictionary")
+    assert run("add", project, corpus, *linked)[0] == 0
+    exported = tmp_path / "exported.pubtator"
+    assert main(["corpus", "convert", str(project), "--to", "pubtator", "-o", str(exported)]) == 0
+    assert [len(document.mentions) for document in read_corpus(exported)] == [1, 0]
+    assert run("add", again, exported, *linked)[0] == 0
+    assert mentions(again) == mentions(project) == [("7", "0-6", "T:5"), ("8", "0-15", "T:2")]

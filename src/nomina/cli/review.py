@@ -72,7 +72,8 @@ def add(
 ) -> None:
     """Link the documents of FILES and put them into PROJECT, made where it is missing.
 
-    FILES are as of nomina link. A document that is there already stays as it is: what broke off can be repeated.
+    FILES are as of nomina link, but documents of a corpus that come without mentions are put in too, and theirs looked
+    for. A document that is there already stays as it is: what broke off can be repeated.
     """
     from nomina.documents import read
     from nomina.pipeline import load
@@ -82,7 +83,7 @@ def add(
     sources = sources_of(files, None, corpus)
     pipeline = load(linker, kb, k=_CANDIDATES, progress=names_progress())
     with Project(project) as opened:
-        filled = fill(opened, read(sources, detect=detect), pipeline, annotator)
+        filled = fill(opened, read(sources, detect=detect, bare=True), pipeline, annotator)
     known = f", {filled.known:,} of them were there" if filled.known else ""
     click.echo(f"nomina: {filled.documents:,} documents{known}; {filled.mentions:,} mentions", err=True)
 
