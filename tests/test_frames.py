@@ -75,6 +75,36 @@ def test_pandas_keeps_index_and_types(pipeline):
 
 
 @pytest.mark.extras
+@pytest.mark.parametrize("dtype", ["object", "string"])
+def test_whatever_pandas_calls_missing_is_an_abstention(pipeline, dtype):
+    pandas = pytest.importorskip("pandas")
+    values = ["Ataxia", pandas.NA, None, float("nan"), pandas.NaT, "fits"]
+    answer = link_frame(pipeline, pandas.DataFrame({"term": pandas.Series(values, dtype=dtype)}), "term")
+    assert list(answer["abstained"]) == [False, True, True, True, True, False]
+    assert [None if pandas.isna(id) else id for id in answer["concept_id"]] == ["T:3", *[None] * 4, "T:1"]
+
+
+@pytest.mark.extras
+def test_two_columns_of_one_name(pipeline):
+    """They are refused where they are the mentions', and kept where they are others."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([["Ataxia", "fits", 1], ["fits", "xyz", 2]], columns=["term", "term", "n"])
+    with pytest.raises(UsageError, match=r"^the frame has 2 columns 'term': give the mentions' one its own name$"):
+        link_frame(pipeline, frame, "term")
+    answer = link_frame(pipeline, frame.set_axis(["term", "n", "n"], axis="columns"), "term")
+    assert list(answer.columns) == ["term", "n", "n", *COLUMNS]
+    assert list(answer["concept_id"]) == ["T:3", "T:1"]
+    assert answer["n"].to_numpy().tolist() == [["fits", 1], ["xyz", 2]]
+
+
+@pytest.mark.extras
+def test_a_column_that_is_all_missing(pipeline):
+    polars = pytest.importorskip("polars")
+    for values in ([None, None], [float("nan"), None]):
+        assert link_frame(pipeline, polars.DataFrame({"term": values}), "term")["abstained"].to_list() == [True, True]
+
+
+@pytest.mark.extras
 def test_polars_has_the_same_types_whatever_the_values(pipeline):
     polars = pytest.importorskip("polars")
     empty = link_frame(pipeline, polars.DataFrame({"term": []}, schema={"term": str}), "term")
@@ -90,6 +120,7 @@ def test_polars_has_the_same_types_whatever_the_values(pipeline):
         (RECORDS, "text", "the frame has no column 'text'; there are: id, term"),
         ([{"term": "a", "score": 1}], "term", "has a column 'score' already"),
         (RECORDS, "id", r"row 0 \(from 0\) of the column 'id' is no text but int"),
+        ([{"term": [1, 2]}], "term", "no text but list"),
         ("term", "term", "not str"),
         ([1], "term", "not list"),
     ],

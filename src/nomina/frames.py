@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Real
 from typing import Any, NamedTuple, TypeVar
 
 from nomina.errors import UsageError
@@ -30,6 +31,7 @@ COLUMNS: dict[str, type] = {
 }
 """The columns that ``link_frame`` adds, with the types of their values."""
 
+_MISSING = ("NoneType", "NAType", "NaTType")  # the latter two are of pandas, and cannot be compared
 _PANDAS = {float: "float64", int: "Int64", str: "object", bool: "bool"}
 
 
@@ -55,7 +57,8 @@ def link_frame(pipeline: Pipeline, frame: Frame, column: str, *, k: int = 1, pre
         prefix: stands before the names of the new columns (``COLUMNS``).
 
     Raises:
-        UsageError: no such column, one of the new names is there already, a value that is no text, or no frame.
+        UsageError: no such column or two of that name, one of the new names is there already, a value that is no text,
+            or no frame.
     """
     names = [f"{prefix}{name}" for name in COLUMNS]
     there = _columns(frame)
@@ -63,6 +66,8 @@ def link_frame(pipeline: Pipeline, frame: Frame, column: str, *, k: int = 1, pre
         return frame
     if column not in there:
         raise UsageError(f"the frame has no column {column!r}; there are: {', '.join(map(str, there))}")
+    if there.count(column) > 1:
+        raise UsageError(f"the frame has {there.count(column)} columns {column!r}: give the mentions' one its own name")
     if taken := [name for name in names if name in there]:
         raise UsageError(f"the frame has a column {taken[0]!r} already: choose a prefix for the new ones")
     linked = _linked(pipeline, _mentions(frame, column), k)
@@ -85,10 +90,14 @@ def _mentions(frame: Any, column: str) -> Iterator[str]:  # noqa: ANN401
     for number, value in enumerate(values):
         if isinstance(value, str):
             yield value
-        elif value is None or value != value or type(value).__name__ == "NAType":
+        elif _is_missing(value):
             yield ""
         else:
             raise UsageError(f"row {number} (from 0) of the column {column!r} is no text but {type(value).__name__}")
+
+
+def _is_missing(value: object) -> bool:
+    return type(value).__name__ in _MISSING or (isinstance(value, Real) and value != value)
 
 
 def _linked(pipeline: Pipeline, mentions: Iterable[str], k: int) -> _Linked:
