@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -20,8 +21,10 @@ pytest.importorskip("httpx")
 import httpx
 from serve_cases import Served, until
 
+from nomina.errors import UsageError
 from nomina.kb.build import BuildOptions, build
 from nomina.kb.store import KnowledgeBase
+from nomina.serve.server import bind
 from nomina.types import Entity, Name
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -217,7 +220,19 @@ def test_a_port_in_use(copy, served) -> None:
     command = [sys.executable, "-m", "nomina", "serve", "--port", str(served.port), "--kb", str(copy)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
     assert done.returncode == 2
-    assert f"cannot listen at 127.0.0.1, port {served.port} (Address already in use)" in done.stderr
+    assert done.stderr == f"nomina: port {served.port} is taken: name another with --port\n"
+
+
+def test_a_port_is_taken_before_anything_is_open_and_who_comes_then_waits() -> None:
+    with bind("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(UsageError, match=f"^port {port} is taken"):
+            bind("127.0.0.1", port)
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as early:
+            early.sendall(b"early")
+            accepted, _ = first.accept()
+            with accepted:
+                assert accepted.recv(5) == b"early"
 
 
 def test_without_the_extra_the_command_says_how_to_get_it(copy) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import multiprocessing
 import os
@@ -42,11 +43,12 @@ _RELOAD: int | None = getattr(signal, "SIGHUP", None)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket with an address that nobody is listening at yet; port 0 takes a free one.
+    """A socket that listens, so that who comes before all is open waits; port 0 takes a free one.
 
     Raises:
         UsageError: the address cannot be had.
     """
+    bound = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -55,7 +57,12 @@ def bind(host: str, port: int) -> socket.socket:
         if os.name == "posix":
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
+        bound.listen(_BACKLOG)  # else another one could have bound the same address, and would learn of it too late
     except (OSError, UnicodeError) as error:
+        if bound is not None:
+            bound.close()
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
+            raise UsageError(f"port {port} is taken: name another with --port") from error
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot listen at {host}, port {port} ({why}): name another with --host or --port") from error
     bound.set_inheritable(True)
