@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,31 @@ def test_the_same_save_again_is_saved_once(path) -> None:
         assert project.change(1, 1, [decided("2-8", "A:1")], "anna", save()) == 2
         assert project.change(1, 0, [rejected("2-8")], "anna", same) == 1
     assert seen(path)[0][1] == "decided"
+
+
+def test_a_number_of_a_save_is_not_used_for_another_save(path) -> None:
+    with Project(path) as project:
+        first, second = save(), save()
+        project.add(DOCUMENT, "anna", first)
+        assert project.add(DOCUMENT, "anna", first) == 1
+        both = [decided("2-8", "A:1"), added("0-1", "A:1")]
+        assert project.change(1, 0, both, "anna", second) == project.change(1, 0, both, "anna", second) == 1
+        others = [
+            (first, 0, both, "anna"),
+            (second, 1, both, "anna"),
+            (second, 0, both, "ben"),
+            (second, 0, both[:1], "anna"),
+            (second, 0, [decided("2-8", "A:2"), both[1]], "anna"),
+            (second, 0, [replace(both[0], name="x"), both[1]], "anna"),
+            (second, 0, [both[0], replace(both[1], mention=marked(0, 1, 0.5))], "anna"),
+        ]
+        for number, revision, changes, annotator in others:
+            with pytest.raises(UsageError, match="another save has this number"):
+                project.change(1, revision, changes, annotator, number)
+        for document in (Added("e", "other"), replace(DOCUMENT, kb="other"), replace(DOCUMENT, mentions=())):
+            with pytest.raises(UsageError, match="another save has this number"):
+                project.add(document, "anna", first)
+        assert [row.revision for row in views.rows(project)] == [1]
 
 
 def test_a_mention_is_added_rejected_and_reopened(path) -> None:

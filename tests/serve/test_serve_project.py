@@ -15,7 +15,7 @@ pytest.importorskip("httpx")
 
 import httpx
 from review_cases import save
-from serve_cases import Served, until
+from serve_cases import JSON, Served, until
 
 from nomina.cli.main import main
 from nomina.corpora import read_corpus
@@ -37,7 +37,8 @@ def service(kb, tmp_path_factory):
 def add(served, id, text=TEXT, mentions=MENTIONS, annotator="anna", **more):
     document = {"id": id, "text": text, "mentions": mentions, **more}
     body = {"annotator": annotator, "save": save(), "document": document}
-    answer = served.client.post("/project/documents", json=body)
+    compact = json.dumps(body, separators=(",", ":"))
+    answer = served.client.post("/project/documents", content=compact, headers=JSON)
     assert answer.status_code == 200, answer.text
     return answer.json()["number"]
 
@@ -75,6 +76,26 @@ def test_an_old_revision_is_a_conflict_and_the_same_save_is_not(service) -> None
     assert (answer.status_code, told["revision"], told["annotator"]) == (409, 1, "anna")
     assert told["error"].startswith("anna has changed this document meanwhile")
     assert service.client.get(f"/project/documents/{number}").json()["mentions"][0]["gold"] == [["A:4"]]
+
+
+def test_a_number_of_a_save_is_not_taken_twice(service) -> None:
+    number, other = add(service, "taken"), add(service, "taken too")
+    body = change("0-6", "A:4")
+    assert post(service, number, body).json() == {"revision": 1}
+    for place, changed in ((number, change("0-6", "A:2", number=body["save"])), (other, body)):
+        answer = post(service, place, changed)
+        assert answer.status_code == 422
+        assert answer.json()["error"].startswith("another save has this number already, and nothing was saved")
+    added = {"annotator": "anna", "save": body["save"], "document": {"id": "taken 3", "text": TEXT}}
+    assert "another save has this number" in service.refused(422, "/project/documents", json=added)
+    assert post(service, number, body).json() == {"revision": 1}
+    shown = [service.client.get(f"/project/documents/{each}").json() for each in (number, other)]
+    assert [(each["revision"], each["mentions"][0]["gold"]) for each in shown] == [(1, [["A:4"]]), (0, None)]
+
+
+def test_a_document_has_as_many_mentions_as_fit_into_a_body(service) -> None:
+    number = add(service, "many", "Fit.", [{"spans": [[0, 3]]}] * 5001)
+    assert len(service.client.get(f"/project/documents/{number}").json()["mentions"]) == 5001
 
 
 @pytest.mark.parametrize(

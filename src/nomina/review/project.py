@@ -7,7 +7,6 @@ of what two annotators decided at the same time are there, and each annotator's 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -37,6 +36,12 @@ class _Decision(NamedTuple):
     state: State
     gold: Gold
     name: str | None
+
+
+class _Saved(NamedTuple):
+    document: int
+    revision: int
+    annotator: str
 
 
 class Project:
@@ -70,51 +75,61 @@ class Project:
         The very document again is the one that is there.
 
         Raises:
-            UsageError: another document has its id.
+            UsageError: another document has its id, or another save has this number.
         """
+        sections = json.dumps([[s.start, s.end, s.name] for s in document.sections])
+        marked = list(zip(keys_of(m.spans for m in document.mentions), document.mentions, strict=True))
+        golds = [_Decision(key, "decided", m.gold, m.name) for key, m in marked if m.gold is not None]
         with transaction(self.connection, self.path):
+            if (had := self._before(save)) is not None:
+                query = "SELECT id, text, sections, kb FROM documents WHERE number = ?"
+                whole = self.connection.execute(query, (had.document,)).fetchone()
+                same = whole == (document.id, document.text, sections, document.kb)
+                if same and had.revision == 0 and self._is_same(had, annotator, marked, golds):
+                    return had.document
+                raise _taken()
             query = "SELECT number, text FROM documents WHERE id = ?"
             for number, text in self.connection.execute(query, (document.id,)):
                 if text != document.text:
                     raise UsageError(f"another document has the id {document.id!r}: give this one another")
                 return int(number)
-            sections = json.dumps([[s.start, s.end, s.name] for s in document.sections])
             cursor = self.connection.execute(
                 "INSERT INTO documents (id, text, sections, kb, revision) VALUES (?, ?, ?, ?, 0)",
                 (document.id, document.text, sections, document.kb),
             )
             number = int(cursor.lastrowid or 0)
             self._saved(number, 0, annotator, save)
-            marked = list(zip(keys_of(m.spans for m in document.mentions), document.mentions, strict=True))
             self._insert_mentions(number, 0, marked)
-            golds = [_Decision(key, "decided", m.gold, m.name) for key, m in marked if m.gold is not None]
             self._insert_decisions(number, 0, golds)
         return number
 
     def change(self, number: int, revision: int, changes: Sequence[Change], annotator: str, save: str) -> int:
         """Save what an annotator decided, having seen a revision; the new one.
 
-        The same save again, as after an answer that was lost, changes nothing and has the same answer.
+        The very same save again, as after an answer that was lost, changes nothing and has the same answer.
 
         Raises:
             Conflict: there is a newer revision.
             Unknown: no such document.
-            UsageError: a mention that the document does not have, or that is not in its text.
+            UsageError: a mention that the document does not have, or that is not in its text; or another save has this
+                number.
         """
+        decisions = [_Decision(change.key, change.state, change.gold, change.name) for change in changes]
         with transaction(self.connection, self.path):
             row = self.connection.execute("SELECT revision, text FROM documents WHERE number = ?", (number,)).fetchone()
             if row is None:
                 raise Unknown(f"the project has no document {number}")
-            query = "SELECT document, revision FROM saves WHERE save = ?"
-            if (before := self.connection.execute(query, (save,)).fetchone()) and before[0] == number:
-                return int(before[1])
+            if (had := self._before(save)) is not None:
+                marked = [(change.key, change.mention) for change in changes if change.mention is not None]
+                if had[:2] == (number, revision + 1) and self._is_same(had, annotator, marked, decisions):
+                    return had.revision
+                raise _taken()
             if row[0] != revision:
                 query = "SELECT annotator, time FROM saves WHERE document = ? AND revision = ?"
                 raise Conflict(row[0], *self.connection.execute(query, (number, row[0])).fetchone())
             new = self._new(number, changes, len(row[1]))
             self._saved(number, revision + 1, annotator, save)
             self._insert_mentions(number, revision + 1, new)
-            decisions = [_Decision(change.key, change.state, change.gold, change.name) for change in changes]
             self._insert_decisions(number, revision + 1, decisions)
             update = "UPDATE documents SET revision = ? WHERE number = ?"
             self.connection.execute(update, (revision + 1, number))
@@ -137,15 +152,37 @@ class Project:
             new.append((change.key, change.mention))
         return new
 
+    def _before(self, save: str) -> _Saved | None:
+        """What was saved with this number."""
+        query = "SELECT document, revision, annotator FROM saves WHERE save = ?"
+        found = self.connection.execute(query, (save,)).fetchone()
+        return _Saved(*found) if found else None
+
+    def _is_same(
+        self,
+        had: _Saved,
+        annotator: str,
+        marked: Sequence[tuple[str, Marked]],
+        decisions: Sequence[_Decision],
+    ) -> bool:
+        """Whether this is what was saved; mentions that were there before a save are not looked at."""
+        place = had.document, had.revision
+        query = "SELECT key, spans, type, finding FROM mentions WHERE document = ? AND revision = ?"
+        new = {key: tuple(rest) for key, *rest in self.connection.execute(query, place)}
+        if had.revision == 0 and len(new) != len(marked):
+            return False
+        query = "SELECT key, state, gold, name FROM decisions WHERE document = ? AND revision = ?"
+        given = {key: (json.dumps(m.spans), m.type, _dumped(asdict(m.finding))) for key, m in marked if key in new}
+        made = {key: tuple(rest) for key, *rest in self.connection.execute(query, place)}
+        decided = {each.key: (each.state, _dumped(each.gold), each.name) for each in decisions}
+        return had.annotator == annotator and given == new and decided == made
+
     def _saved(self, number: int, revision: int, annotator: str, save: str) -> None:
         time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        try:
-            self.connection.execute(
-                "INSERT INTO saves (document, revision, annotator, time, save) VALUES (?, ?, ?, ?, ?)",
-                (number, revision, annotator, time, save),
-            )
-        except sqlite3.IntegrityError as error:
-            raise UsageError("another document was saved with this number of a save: take another one") from error
+        self.connection.execute(
+            "INSERT INTO saves (document, revision, annotator, time, save) VALUES (?, ?, ?, ?, ?)",
+            (number, revision, annotator, time, save),
+        )
 
     def _insert_mentions(self, number: int, revision: int, marked: Sequence[tuple[str, Marked]]) -> None:
         self.connection.executemany(
@@ -162,6 +199,10 @@ class Project:
             "INSERT INTO decisions (document, key, revision, state, gold, name) VALUES (?, ?, ?, ?, ?, ?)",
             [(number, each.key, revision, each.state, _dumped(each.gold), each.name) for each in decisions],
         )
+
+
+def _taken() -> UsageError:
+    return UsageError("another save has this number already, and nothing was saved: take a new one")
 
 
 def _dumped(value: object) -> str:

@@ -171,7 +171,7 @@ def _add_writing(app: FastAPI, desk: Desk, guarded: list[Any], limits: Limits) -
         openapi_extra=_body("ChangeRequest"),
     )
     async def change(number: Number, request: Request) -> Response:
-        """Save decisions; refused where somebody has saved a newer revision. Sent again, it is saved once."""
+        """Save decisions; refused where somebody has saved a newer revision. The very same again is saved once."""
         check_type(request, JSON)
         asked = parsed(_CHANGE, await read(request, limits.seconds))
         by = check_annotator(asked.annotator)
@@ -214,8 +214,6 @@ def _written(project: Project, path: Path, format: str, names: tuple[str, ...]) 
 def _check_size(document: Added, limits: Limits) -> None:
     if len(document.text) > limits.characters:
         raise Refusal(413, f"text has {len(document.text):,} characters, the most is {limits.characters:,}")
-    if len(document.mentions) > limits.mentions:
-        raise Refusal(413, f"mentions are {len(document.mentions):,}, the most is {limits.mentions:,}")
 
 
 def _names(given: list[str] | None) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 // Requests to the service that sent this page. A token is kept for this tab only.
 const TOKEN = "nomina.token";
+const MOST = 5000; // mentions that one request to link has
 const concepts = new Map();
 
 export class TokenNeeded extends Error {}
@@ -51,8 +52,13 @@ export const info = () => ask("info");
 /** The predictions for a document: of its mentions, or of those that are found where it has none. */
 export async function link({ id, text, mentions, sections }, signal) {
   const asked = mentions.map(({ spans, type }) => ({ spans, ...(type ? { type } : {}) }));
-  const { documents } = await post("link", { documents: [{ id, text, mentions: asked, sections }] }, signal);
-  return documents[0];
+  let found = null;
+  for (let at = 0; at === 0 || at < asked.length; at += MOST) {
+    const part = { id, text, mentions: asked.slice(at, at + MOST), sections };
+    const { predictions, kb } = (await post("link", { documents: [part] }, signal)).documents[0];
+    found = { predictions: found ? found.predictions.concat(predictions) : predictions, kb };
+  }
+  return found;
 }
 
 export async function search(words) {
