@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _UNKNOWN = "unexpected_keyword_argument"
+_MOST_FAULTS = 1_000  # that are looked at; a line may have as many as it has bytes
 
 Record = TypeVar("Record")
 
@@ -28,6 +29,8 @@ def parser(kind: type[Record]) -> Callable[[str], Record]:
         try:
             return adapter.validate_json(line, strict=True)
         except ValidationError as error:
+            if error.error_count() > _MOST_FAULTS:
+                raise ValueError(f"{error.error_count():,} values or fields of it cannot be") from None
             raise ValueError(_why(kind, min(error.errors(), key=_is_known))) from error
 
     return parse

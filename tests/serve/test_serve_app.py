@@ -1,4 +1,7 @@
-"""The routes without a server: the token, the log and errors of its own; and schemathesis over all of them."""
+"""The routes without a server: the token, the log and errors of its own; and schemathesis over a server's.
+
+That server has no project: its requests are those of linking, concepts, search and state, not of ``/project``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import json
 import logging
 import os
 import shutil
+import threading
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -19,8 +24,10 @@ import httpx
 
 from nomina.serve.app import make_app
 from nomina.serve.engine import Engine
+from nomina.serve.errors import Refusal
 from nomina.serve.metrics import Metrics
 from nomina.serve.options import Limits, Settings
+from nomina.serve.schema import batch_line, link_request
 from nomina.serve.service import Service
 
 
@@ -91,6 +98,48 @@ def test_an_error_of_the_services_own_is_a_line_without_the_text(engine, monkeyp
     asked(engine, play)
     assert f"RuntimeError at {__file__}:" in caplog.text
     assert "Zebra" not in caplog.text
+
+
+@pytest.mark.parametrize("body", ['{"documents":[%s]}', '{"documents":[{"text":"a","mentions":[%s]}]}'])
+def test_a_body_of_faults_only_is_refused_at_the_first(body) -> None:
+    raw = (body % ",".join(["1"] * 200_000)).encode()
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refusal, match=r"0: Input should be an object$"):
+            link_request(raw, Limits())
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(raw)
+    finally:
+        tracemalloc.stop()
+
+
+def test_thousands_of_unknown_fields_are_counted_not_listed() -> None:
+    raw = json.dumps({f"a{number}": 1 for number in range(2_000)}).encode()  # and "text" is missing
+    with pytest.raises(Refusal, match=r"^2,001 values or fields of it cannot be$"):
+        batch_line(raw, Limits())
+
+
+def test_long_bodies_and_lines_are_parsed_beside_the_event_loop(engine, monkeypatch) -> None:
+    on_loop = []
+
+    def noted(parse: Callable[..., object]) -> Callable[..., object]:
+        def noting(raw: bytes, limits: Limits) -> object:
+            on_loop.append(threading.current_thread() is threading.main_thread())
+            return parse(raw, limits)
+
+        return noting
+
+    monkeypatch.setattr("nomina.serve.app.link_request", noted(link_request))
+    monkeypatch.setattr("nomina.serve.batch.batch_line", noted(batch_line))
+
+    async def play(client, service) -> None:
+        for text in ("ataxia", "ataxia. " * 2_000):
+            content, lines = json.dumps({"text": text}), {"content-type": "application/x-ndjson"}
+            linked = await client.post("/link", content=content, headers={"content-type": "application/json"})
+            batch = await client.post("/link/batch", content=content, headers=lines)
+            assert batch.json() == linked.json()["documents"][0]
+
+    asked(engine, play)
+    assert on_loop == [True, True, False, False]
 
 
 def test_bodies_are_held_up_to_a_bound_all_together(engine) -> None:

@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from nomina import __version__
 from nomina.serve.batch import BatchResponse
-from nomina.serve.bodies import JSON, check_type, read
+from nomina.serve.bodies import JSON, aside, check_type, read
 from nomina.serve.engine import Linked
 from nomina.serve.errors import Refusal, broken_down
 from nomina.serve.guard import App, Guard, problem
@@ -106,9 +106,9 @@ def _add_linking(app: FastAPI, service: Service) -> None:
     async def link(request: Request) -> Response:
         """Link one text, or documents with or without mentions."""
         check_type(request, JSON)
-        asked = link_request(await read(request, limits.seconds))
-        documents = asked.checked(limits)
-        linked = await _answered(service.batcher.link(documents, asked.asked), limits.seconds)
+        body = await read(request, limits.seconds)
+        documents, options = await aside(lambda: link_request(body, limits), len(body))
+        linked = await _answered(service.batcher.link(documents, options), limits.seconds)
         return Response(f'{{"documents":[{",".join(linked.documents)}]}}', media_type=JSON)
 
     @app.post(

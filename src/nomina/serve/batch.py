@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import partial
 from itertools import takewhile
 from typing import NamedTuple
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from nomina.serve.bodies import aside
 from nomina.serve.errors import Refusal
 from nomina.serve.schema import Asked, batch_line
 from nomina.serve.service import Service
@@ -51,7 +53,8 @@ class BatchResponse(Response):
                     raw = await anext(lines, None)
                 if raw is None:
                     break
-                for chunk in _chunks(self._parsed(raw, number)):
+                chunks, size = _chunks(self._parsed(raw, number)), sum(map(len, raw))
+                while chunk := await aside(partial(next, chunks, None), size):
                     async with asyncio.timeout(limits.seconds):
                         answer = await self._answered(chunk)
                         await send({"type": "http.response.body", "body": answer, "more_body": True})

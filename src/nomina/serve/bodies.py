@@ -11,6 +11,7 @@ from fastapi import Request
 from nomina.serve.errors import Refusal
 
 JSON = "application/json"
+_SHORT = 10_000  # bytes that are parsed in less time than another thread takes to begin
 
 T = TypeVar("T")
 
@@ -39,6 +40,11 @@ async def read(request: Request, seconds: float) -> bytes:
             return await request.body()
     except TimeoutError as error:
         raise Refusal(408, "the body came too slowly", {"connection": "close"}) from error
+
+
+async def aside(work: Callable[[], T], size: int) -> T:
+    """What the work makes of so many bytes; where they are many, others are answered meanwhile."""
+    return work() if size <= _SHORT else await asyncio.to_thread(work)
 
 
 def parsed(parse: Callable[[str], T], raw: bytes) -> T:

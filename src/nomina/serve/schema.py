@@ -28,7 +28,7 @@ Threshold = Annotated[float | None, Field(ge=0, le=1, description="The score und
 class MentionIn:
     """A stretch of the text to link: offsets in code points. Without a text, that of its spans is meant."""
 
-    spans: Annotated[tuple[tuple[Offset, Offset], ...], Field(min_length=1)]
+    spans: Annotated[tuple[tuple[Offset, Offset], ...], Field(min_length=1, fail_fast=True)]
     text: str | None = None
     type: str | None = None
 
@@ -56,8 +56,8 @@ class DocumentIn:
 
     text: str
     id: str = "text"
-    mentions: tuple[MentionIn, ...] = ()
-    sections: tuple[Section, ...] = ()
+    mentions: Annotated[tuple[MentionIn, ...], Field(fail_fast=True)] = ()
+    sections: Annotated[tuple[Section, ...], Field(fail_fast=True)] = ()
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
@@ -91,7 +91,7 @@ class LinkRequest:
     """Either one text or documents, and how to link them."""
 
     text: str | None = None
-    documents: tuple[DocumentIn, ...] | None = None
+    documents: Annotated[tuple[DocumentIn, ...], Field(fail_fast=True)] | None = None
     k: K = None
     threshold: Threshold = None
     types: Filter = ()
@@ -147,13 +147,14 @@ def _document(given: DocumentIn, limits: Limits, place: str) -> Document:
         raise Refusal(422, f"{place}{error}") from error
 
 
-def link_request(raw: bytes) -> LinkRequest:
-    """The body of a request to ``/link``.
+def link_request(raw: bytes, limits: Limits) -> tuple[list[Document], Asked]:
+    """The documents of a request to ``/link``, in order, and how it wants them linked.
 
     Raises:
-        Refusal: it is none.
+        Refusal: it is none, or one of its documents cannot be.
     """
-    return parsed(_LINK, raw)
+    asked = parsed(_LINK, raw)
+    return asked.checked(limits), asked.asked
 
 
 def batch_line(raw: bytes, limits: Limits) -> Document:
