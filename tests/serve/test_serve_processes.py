@@ -134,6 +134,30 @@ def test_what_was_accepted_is_answered_before_the_end(copy, workers) -> None:
         httpx.get(f"http://127.0.0.1:{served.port}/healthz")
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_was_given_up_does_not_hold_up_the_end(copy, workers) -> None:
+    body = {"text": "short stature, ataxia and febrile seizures. " * 45_000}
+    with Served(copy, "--workers", workers, "--timeout", 0.2, "--max-characters", 2_000_000) as served:
+        assert served.client.post("/link", json=body).status_code == 504
+        served.signal(signal.SIGTERM)
+        assert served.process.wait(60) == 0
+    assert "ends before all is done that was given up" in served.log
+    assert "Traceback" not in served.log
+
+
+def test_a_service_ends_after_its_time_whatever_still_goes_on() -> None:
+    program = (
+        "import threading, time; from nomina.serve import server; from nomina.serve.options import Limits;"
+        "from types import SimpleNamespace as Made; server._GRACE = 0;"
+        "made = server._Server.__new__(server._Server); made.should_exit = False;"
+        "made._service = Made(settings=Made(limits=Limits(seconds=0.1)));"
+        "threading.Thread(target=time.sleep, args=(100,)).start(); made._end(); time.sleep(100)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 0
+    assert "ends before all is done that was given up" in done.stderr
+
+
 def workers_of(served: Served) -> list[int]:
     """Process ids of the workers: children that are no resource tracker."""
     children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()

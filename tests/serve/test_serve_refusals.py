@@ -59,6 +59,18 @@ def test_a_mention_that_cannot_be(served, mention, why) -> None:
     assert served.refused(422, json=body).startswith(why)
 
 
+@pytest.mark.parametrize("mention", [{"spans": [[0, 1001]]}, {"spans": [[0, 500], [501, 1002]]}])
+def test_a_mention_of_many_words_is_refused(served, mention) -> None:
+    mentions, text = [{"spans": [[0, 1000]]}, mention], "ataxia " * 200
+    why = served.refused(422, json={"documents": [{"text": text, "mentions": mentions}]})
+    assert why == "documents.0.mentions.1 has 1,001 characters, the most is 1,000"
+    assert served.batch(json.dumps({"text": text, "mentions": mentions})) == [
+        {"line": 1, "error": "mentions.1 has 1,001 characters, the most is 1,000"}
+    ]
+    (document,) = served.link(documents=[{"text": text, "mentions": mentions[:1]}])
+    assert len(document["predictions"]) == 1
+
+
 def test_a_section_behind_the_text(served) -> None:
     body = {"documents": [{"id": "a", "text": "fits", "sections": [{"start": 0, "end": 9, "name": "title"}]}]}
     assert served.refused(422, json=body).endswith("section 0-9 ends behind the text (4 characters)")

@@ -15,6 +15,7 @@ class Limits:
         documents: of one request to ``/link``.
         characters: of one document.
         mentions: that come with one document.
+        mention: characters of one of them, so that 5,000 that overlap are not 5,000 times a document.
         answer: characters of the answer to one request, and to some lines of a batch.
         queue: documents that may wait or be linked at a time; beyond, requests are told to come again.
         seconds: that a request may take; of a batch, that one step of it may take.
@@ -24,6 +25,7 @@ class Limits:
     documents: int = 256
     characters: int = 1_000_000
     mentions: int = 5_000
+    mention: int = 1_000
     answer: int = 64_000_000
     queue: int = 1024
     seconds: float = 60.0

@@ -34,6 +34,10 @@ class MentionIn:
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
+    def length(self) -> int:
+        """How many characters it has, by its spans or by its own text."""
+        return max(sum(end - start for start, end in self.spans), len(self.text or ""))
+
     def within(self, text: str) -> Mention:
         """The mention of a text.
 
@@ -141,6 +145,10 @@ def _document(given: DocumentIn, limits: Limits, place: str) -> Document:
         raise Refusal(413, f"{place}text has {len(given.text):,} characters, the most is {limits.characters:,}")
     if len(given.mentions) > limits.mentions:
         raise Refusal(413, f"{place}mentions are {len(given.mentions):,}, the most is {limits.mentions:,}")
+    for number, mention in enumerate(given.mentions):
+        if (length := mention.length()) > limits.mention:
+            why = f"{place}mentions.{number} has {length:,} characters, the most is {limits.mention:,}"
+            raise Refusal(422, why)
     try:
         return given.checked()
     except ValueError as error:

@@ -38,6 +38,7 @@ _GRACE = 5  # seconds beyond the time that a request may take
 _KEEP_ALIVE = 75  # seconds; so long that a client seldom asks just when its connection is closed
 _SHORT_LIFE = 5.0  # seconds; a worker that ends sooner is started again after a pause
 _PAUSE = 1.0
+_LAST = 1.0  # seconds that threads have to end when all is answered
 _BACKLOG = 2048  # connections that may wait to be accepted
 _RELOAD: int | None = getattr(signal, "SIGHUP", None)
 
@@ -109,6 +110,23 @@ def _answer(settings: Settings, engine: Engine, bound: socket.socket, metrics: M
         timeout_graceful_shutdown=int(settings.limits.seconds) + _GRACE,
     )
     _Server(config, service).run(sockets=[bound])
+    _leave_behind()
+
+
+def _leave_behind() -> None:
+    """End now where a thread goes on with what nobody waits for any more: Python would wait for it, however long."""
+    deadline = time.monotonic() + _LAST
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                _end_now()
+
+
+def _end_now() -> None:
+    LOG.warning("ends before all is done that was given up")
+    logging.shutdown()
+    os._exit(0)
 
 
 class _Server(uvicorn.Server):
@@ -134,6 +152,10 @@ class _Server(uvicorn.Server):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {_RELOAD})
 
     def _end(self) -> None:
+        if not self.should_exit:
+            last = threading.Timer(self._service.settings.limits.seconds + 2 * _GRACE, _end_now)
+            last.daemon = True
+            last.start()
         self.should_exit = True
 
     def _end_after(self, parent: BaseProcess) -> None:
