@@ -14,6 +14,9 @@ pytest.importorskip("httpx")
 import httpx
 from serve_cases import JSON, NDJSON, Served, until
 
+from nomina.cli.main import main
+from nomina.cli.serve import check_origins
+
 
 def raw(served: Served, sent: bytes) -> bytes:
     """The first line of the answer to bytes, before all of them are sent."""
@@ -156,6 +159,32 @@ def test_no_page_of_elsewhere_may_ask(served) -> None:
     assert served.refused(405, method="OPTIONS", headers={"origin": "https://example.org"}) == "Method Not Allowed"
     for path in ("/docs", "/redoc", "/nothing"):
         assert served.refused(404, path, "GET") == "Not Found"
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "notanurl",
+        "",
+        "example.org",
+        "https://",
+        "https://example.org/",
+        "https://Example.org",
+        "http://a:b",
+        "https://*",
+    ],
+)
+def test_what_no_page_has_as_its_origin_is_refused_before_anything_is_served(origin, capsys) -> None:
+    assert main(["serve", "--allow-origin", "http://localhost:3000", "--allow-origin", origin]) == 2
+    assert capsys.readouterr() == (
+        "",
+        f"nomina: --allow-origin {origin!r} is no origin: write it as https://example.org or http://localhost:3000, "
+        "in small letters and without a path\n",
+    )
+
+
+def test_origins_that_pages_have() -> None:
+    check_origins(("*", "https://example.org", "http://localhost:3000", "http://[::1]:8080", "moz-extension://ab-1"))
 
 
 def test_a_token_an_origin_and_a_slow_client(kb, tmp_path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ TOKEN = "NOMINA_TOKEN"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _MOST_WORKERS = 64
 _MOST_CONCEPTS = 100  # as in nomina.serve.options, which is not imported for a help text
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
 _EXAMPLES = """\b
 Examples:
@@ -95,6 +98,7 @@ def serve(
     from nomina.serve.options import Limits, Settings
 
     token = read_token(token_file)
+    check_origins(allow_origin)
     check_project(project, blind)
     settings = Settings(
         kb, linker, k, threshold, spans, not no_context, token, allow_origin, access_log,
@@ -135,6 +139,20 @@ def read_token(file: Path | None) -> str | None:
     if not token or not (token.isascii() and token.isprintable()) or " " in token:
         raise UsageError(f"{where} holds no token: one line of letters, digits and signs, without spaces")
     return token
+
+
+def check_origins(origins: tuple[str, ...]) -> None:
+    """Refuse what no browser ever sends as the origin of a page (RFC 6454, section 6.2): it would allow nothing.
+
+    Raises:
+        UsageError: one is neither ``*``, which is every page, nor a scheme and a host in small letters.
+    """
+    for origin in origins:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise UsageError(
+                f"--allow-origin {origin!r} is no origin: write it as https://example.org or http://localhost:3000, "
+                "in small letters and without a path"
+            )
 
 
 def check_project(file: Path | None, blind: bool) -> None:
