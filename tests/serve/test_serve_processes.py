@@ -183,7 +183,7 @@ def test_a_killed_worker_is_replaced_and_only_its_own_requests_fail(kb, copy) ->
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /proc")
 def test_a_worker_that_cannot_start_again_says_why_in_a_line_until_it_can(kb, copy) -> None:
     with Served(copy, "--workers", 2) as served:
-        until(lambda: len(workers_of(served)) == 2, served)
+        until(lambda: served.metric("nomina_workers") == 2, served)
         first, second = workers_of(served)
         copy.with_suffix(".tmp").write_bytes(b"no KB")
         os.replace(copy.with_suffix(".tmp"), copy)

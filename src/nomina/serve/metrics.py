@@ -44,6 +44,7 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 _SECONDS = "nomina_link_seconds"
 
 _SINGLE = {
+    "nomina_workers": ("gauge", "Worker processes that have opened and answer."),
     "nomina_documents_total": ("counter", "Documents that were linked."),
     "nomina_mentions_total": ("counter", "Mentions in them."),
     "nomina_batches_total": ("counter", "Batches that they were linked in."),
@@ -74,7 +75,8 @@ class Metrics:
     def __init__(self, cells: MutableSequence[float] | None = None, worker: int = 0) -> None:
         self._cells = [0.0] * WIDTH if cells is None else cells
         self._first = worker * WIDTH
-        self.set("nomina_queue_documents", 0)
+        for name in ("nomina_workers", "nomina_queue_documents"):
+            self.set(name, 0)
 
     def add(self, name: str, amount: float = 1) -> None:
         """Raise a counter."""

@@ -150,6 +150,7 @@ class _Server(uvicorn.Server):
         if _RELOAD is not None:
             _handle(_RELOAD, lambda: loop.call_soon_threadsafe(self._service.reload))
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {_RELOAD})
+        self._service.metrics.set("nomina_workers", 1)
 
     def _end(self) -> None:
         if not self.should_exit:
