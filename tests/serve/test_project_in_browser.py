@@ -263,6 +263,59 @@ def test_what_is_not_saved_is_not_left_out_of_an_export_unseen(opened, kb, tmp_p
         assert not page.evaluate("() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))")
 
 
+def is_asked_when_left(page):
+    return page.evaluate("() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+
+
+@pytest.mark.parametrize("status", [403, 404, 408, 425])
+def test_a_refusal_that_may_pass_is_tried_again(opened, project, status):
+    page = work(opened, project, "anna")
+    add(page, TEXT)
+    page.route("**/changes", lambda route: route.fulfill(status=status, json={"error": "too slow"}), times=1)
+    press(page, "a")
+    page.wait_for_function("() => document.getElementById('problem').textContent.includes('again: too slow')")
+    assert is_asked_when_left(page)
+    saved(page)
+    page.wait_for_selector("#problem", state="hidden")
+    assert history(project.project) == [("anna", "0-6", "decided", '[["A:4"]]')]
+    assert not is_asked_when_left(page)
+
+
+def test_what_is_refused_stays_unsaved_until_it_is_saved_or_undone(opened, project, tmp_path):
+    page = work(opened, project, "anna")
+    add(page, json.dumps({"id": "a", "text": TEXT}))
+    add(page, json.dumps({"id": "b", "text": "Fit."}))
+    page.route("**/documents/1/changes", lambda route: route.fulfill(status=422, json={"error": "no such thing"}))
+    press(page, "a")
+    saved(page, "Not saved: no such thing")
+    assert page.text_content("#problem") == "not saved, undo it or decide otherwise: no such thing"
+    assert is_asked_when_left(page)
+    page.select_option("#document", label="b")
+    page.wait_for_function("() => document.getElementById('text').textContent === 'Fit.'")
+    press(page, "x")
+    saved(page, "Not saved")
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    page.click("#jsonl")
+    page.wait_for_function("() => document.getElementById('problem').textContent.startsWith('not all is saved yet')")
+    page.once("dialog", lambda dialog: dialog.accept())
+    without = exported(page, "#jsonl", tmp_path / "out.jsonl")
+    assert asked == ["Not all is saved of a: export the project without what is not saved?"]
+    assert [len(document.mentions) for document in without] == [0, 1]
+    page.unroute("**/documents/1/changes")
+    page.select_option("#document", label="a")
+    page.wait_for_function("() => document.getElementById('text').textContent.startsWith('Ataxia')")
+    assert state(page).startswith("decided: A:4")
+    press(page, "j", "x")
+    saved(page)
+    assert history(project.project) == [
+        ("anna", "0-6", "decided", '[["A:4"]]'),
+        ("anna", "11-18", "decided", '[["-1"]]'),
+        ("anna", "0-3", "decided", '[["-1"]]'),
+    ]
+    assert not is_asked_when_left(page)
+
+
 def test_a_document_is_there_once_and_another_of_its_id_is_refused(opened, project):
     page = work(opened, project, "anna")
     add(page, json.dumps({"id": "a", "text": "Ataxia."}))

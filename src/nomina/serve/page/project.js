@@ -3,6 +3,7 @@ import * as client from "./client.js";
 import { changesOf, keyed, marked, merged } from "./changes.js";
 
 const AGAIN = 2000; // milliseconds until what could not be sent is sent again
+const IN_VAIN = new Set([400, 413, 415, 422]); // refusals that the same thing sent again would meet again
 const TRIES = 20; // looks in that time whether all is saved
 
 /** A number that no other save has, so that one that is sent twice is saved once. */
@@ -16,7 +17,7 @@ export class ProjectStore {
   documents = new Map(); // those that were not opened yet have no mentions
   #states = new Map(); // of those that were: the revision, the mentions that are saved, the save that is under way
   #undos = [];
-  #failing = false;
+  #failing = new Map(); // why a document is not saved
   #annotator;
   #blind;
   #told;
@@ -84,6 +85,7 @@ export class ProjectStore {
 
   #take(key, found) {
     const state = { revision: found.revision, saved: found.mentions, save: null, busy: false, conflict: null };
+    Object.assign(state, { isRefused: false, timer: null });
     this.#states.set(key, state);
     this.documents.set(key, found);
   }
@@ -125,7 +127,7 @@ export class ProjectStore {
     const [mine, theirs] = await this.#both(key);
     this.#undos.push({ key, mentions: mine, selected: 0 });
     this.documents.get(key).mentions = theirs;
-    this.#told.saved("Saved");
+    this.#settled(key);
     return true;
   }
 
@@ -171,9 +173,7 @@ export class ProjectStore {
         state.revision = (await client.projectChange(key, sent)).revision;
         Object.assign(state, { saved: mentions, save: null });
       }
-      if (this.#failing) this.#told.failed(null);
-      this.#failing = false;
-      this.#told.saved("Saved");
+      this.#settled(key);
     } catch (error) {
       this.#failed(key, state, error);
     } finally {
@@ -181,14 +181,24 @@ export class ProjectStore {
     }
   }
 
-  /** Whether there is a save to send: one that was not answered, or what was decided since. */
+  /** Whether there is a save to send: one that was not taken, or what was decided since. */
   #hasMore(key, state) {
     const { mentions } = this.documents.get(key);
+    if (state.isRefused && state.save?.mentions !== mentions) state.save = null;
+    state.isRefused = false;
     const changes = changesOf(state.saved, mentions);
     if (!state.save && changes.length) state.save = { id: freshNumber(), changes, mentions };
     return state.save !== null;
   }
 
+  /** All of a document is saved; what is said now is of the others. */
+  #settled(key) {
+    if (this.#failing.delete(key)) this.#told.failed([...this.#failing.values()].at(-1) ?? null);
+    const isOther = [...this.#states].some(([each, { conflict }]) => conflict || this.#failing.has(each));
+    this.#told.saved(isOther ? "Not saved" : "Saved");
+  }
+
+  /** What is not saved stays so until it is, whatever the reason: it is asked about before it can be lost. */
   #failed(key, state, error) {
     this.#told.saved("Not saved");
     if (error instanceof client.Conflict) {
@@ -196,16 +206,23 @@ export class ProjectStore {
       this.#told.conflict(key);
       return;
     }
-    this.#failing = true;
-    if (error instanceof client.TokenNeeded) {
-      this.#told.failed(error);
-    } else if (error.status >= 400 && error.status < 500 && error.status !== 429) {
-      state.save = null;
-      this.#told.failed(new Error(`not saved: ${error.message}`));
-    } else {
-      this.#told.failed(new Error(`not saved yet, it is tried again: ${error.message}`));
-      setTimeout(() => this.#send(key), AGAIN);
+    let why = error;
+    if (IN_VAIN.has(error.status)) {
+      state.isRefused = true;
+      this.#told.saved(`Not saved: ${error.message}`);
+      why = new Error(`not saved, undo it or decide otherwise: ${error.message}`);
+    } else if (!(error instanceof client.TokenNeeded)) {
+      why = new Error(`not saved yet, it is tried again: ${error.message}`);
+      clearTimeout(state.timer);
+      state.timer = setTimeout(() => this.#send(key), AGAIN);
     }
+    this.#failing.set(key, why);
+    this.#told.failed(why);
+  }
+
+  #unsavedIds() {
+    const ids = [...this.#states.keys()].filter((key) => this.#isUnsaved(key)).map((key) => this.documents.get(key).id);
+    return `Not all is saved of ${ids.slice(0, 3).join(", ")}${ids.length > 3 ? ` and ${ids.length - 3} more` : ""}`;
   }
 
   /** The documents as a file of the project's own making. */
@@ -213,7 +230,9 @@ export class ProjectStore {
     for (let tries = 0; this.isUnsaved && tries < TRIES; tries += 1) {
       await new Promise((done) => setTimeout(done, AGAIN / TRIES));
     }
-    if (this.isUnsaved) throw new Error("not all is saved yet: the project would be exported without it");
+    if (this.isUnsaved && !confirm(`${this.#unsavedIds()}: export the project without what is not saved?`)) {
+      throw new Error("not all is saved yet, and nothing is exported");
+    }
     return client.projectExport(format, this.#whose);
   }
 }

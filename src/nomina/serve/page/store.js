@@ -14,8 +14,8 @@ export function keyOf(id, text) {
 
 export class Store {
   isProject = false;
-  isUnsaved = false;
   #undos = [];
+  #unsaved = new Set();
   #stale = new Set();
   #told;
   #failed;
@@ -34,6 +34,11 @@ export class Store {
     const kept = records.filter(([, record]) => record !== null).sort(([, a], [, b]) => a.order - b.order);
     kept.forEach(([key, record]) => this.documents.set(key, record));
     addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && this.#elsewhere(key.slice(PREFIX.length)));
+  }
+
+  /** Whether leaving the page would lose something: what did not fit, or what was decided after another tab. */
+  get isUnsaved() {
+    return this.#unsaved.size > 0;
   }
 
   isStale(key) {
@@ -115,6 +120,7 @@ export class Store {
   #forget(key) {
     this.#undos = this.#undos.filter((undo) => undo.key !== key);
     this.#stale.delete(key);
+    this.#unsaved.delete(key);
     this.documents.delete(key);
   }
 
@@ -126,6 +132,7 @@ export class Store {
 
   #save(key) {
     const record = this.documents.get(key);
+    this.#unsaved.add(key);
     if (this.#stale.has(key) || (read(PREFIX + key)?.version ?? 0) !== record.version) {
       this.#elsewhere(key);
       return;
@@ -138,6 +145,7 @@ export class Store {
       return;
     }
     this.documents.set(key, next);
+    this.#unsaved.delete(key);
   }
 }
 
