@@ -66,6 +66,11 @@ def test_search_undo_and_concept(opened):
     assert state(page).startswith("decided: A:3 Short stature")
     press(page, "u")
     assert state(page).startswith("not decided")
+    for typed, name in (("a:20", "Seizure A:2"), ("short st", "Short stature A:3")):
+        page.fill("#query", typed)
+        page.press("#query", "Enter")
+        says(page, f"found for {typed}")
+        page.wait_for_function("name => document.querySelector('#concept h3')?.textContent === name", arg=name)
 
 
 def test_pubtator_file_new_span_split_and_remove(opened, tmp_path):
@@ -213,6 +218,7 @@ def test_a_full_store_is_said_and_the_work_goes_on(opened):
     press(page, "a")
     assert "not saved" in page.text_content("#problem")
     assert state(page).startswith("decided: A:4")
+    assert page.evaluate("() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))")
 
 
 def test_letters_can_be_switched_off(opened):

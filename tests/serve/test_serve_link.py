@@ -179,6 +179,17 @@ def test_a_concept(served, kb) -> None:
 def test_a_search(served) -> None:
     found = served.client.get("/search", params={"q": "fits", "k": 1}).json()
     assert [candidate["entity_id"] for candidate in found["candidates"]] == ["A:5"]
+    for words, expected in {
+        "A:2": [("A:2", "Seizure", "id")],
+        " a:2": [("A:2", "Seizure", "id")],
+        "a:20": [("A:2", "Seizure", "retired id")],
+        "sei": [("A:2", "Seizure", "name begins"), ("A:8", "Febrile seizure", "name has words")],
+    }.items():
+        found = served.client.get("/search", params={"q": words}).json()["candidates"]
+        assert [(each["entity_id"], each["name"], each["rule"]) for each in found] == expected
+    found = served.client.get("/search", params={"q": "fits"}).json()["candidates"]
+    assert {each["rule"] for each in found}.isdisjoint({"name", "name begins"})
+    assert len({each["entity_id"] for each in found}) == len(found) == 2
     assert served.client.get("/search", params={"q": "unheard of"}).json()["candidates"] == []
     assert served.refused(422, "/search", "GET").startswith("query.q: ")
     assert served.refused(422, "/search?q=%20", "GET").startswith("query.q: ")

@@ -144,7 +144,7 @@ def _add_reading(app: FastAPI, service: Service) -> None:
         q: Annotated[str, Query(min_length=1, max_length=200, pattern=r"\S", examples=["fits"])],
         k: Annotated[int, Query(ge=1, le=MOST_CONCEPTS)] = 10,
     ) -> Response:
-        """Concepts for a few words, ranked by the linker as if they were a mention."""
+        """The concept of an id; else concepts with names that begin so, then the linker's. ``rule`` says which."""
         return Response(await service.look_up(lambda engine: engine.search(q, k)), media_type=JSON)
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from nomina import __version__
 from nomina.detect import Detector
 from nomina.errors import KnowledgeBaseError
+from nomina.kb.find import BY_ID, find
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.cascade import CascadeLinker
 from nomina.output import as_record
@@ -24,7 +25,7 @@ from nomina.proposals import SpanLinker
 from nomina.serve.errors import Refusal
 from nomina.serve.options import Settings
 from nomina.serve.schema import Asked
-from nomina.types import Document, Mention, Prediction
+from nomina.types import Candidate, Document, Mention, Prediction
 
 _VARIANTS = 16  # filters whose detector is kept
 _CHILDREN = 1000
@@ -91,9 +92,12 @@ class Engine:
         return await self._on(self._linking, lambda: self._linked(jobs))
 
     async def search(self, query: str, k: int) -> str:
-        """``SearchOut`` as JSON: concepts for a few words, as if they were a mention."""
-        document = Document("search", query, (Mention(((0, len(query)),), query),))
-        return await self._on(self._linking, lambda: self._searched(document, k))
+        """``SearchOut`` as JSON: the concept of an id; else concepts with such names, then as if it were a mention."""
+        found = await self._on(self._reading, lambda: find(self.kb, query, k))
+        if len(found) < k and not any(candidate.rule in BY_ID for candidate in found):
+            document = Document("search", query, (Mention(((0, len(query)),), query),))
+            found = await self._on(self._linking, lambda: self._with_linked(found, document, k))
+        return _dumped({"candidates": [asdict(candidate) for candidate in found], "kb": self.kb.fingerprint})
 
     async def concept(self, id: str) -> str:
         """``ConceptOut`` as JSON.
@@ -205,9 +209,12 @@ class Engine:
             own.linker, detector, k=own.k, threshold=own.threshold, within=within, context=own.context, spans=spans
         )
 
-    def _searched(self, document: Document, k: int) -> str:
-        (found,) = self.pipeline.link([document], k=k)
-        return _dumped({"candidates": as_record(found)["candidates"], "kb": self.kb.fingerprint})
+    def _with_linked(self, found: list[Candidate], document: Document, k: int) -> list[Candidate]:
+        """What was found, and behind it what the linker offers besides."""
+        (linked,) = self.pipeline.link([document], k=k)
+        known = {candidate.entity_id for candidate in found}
+        more = [each for each in linked.candidates if each.entity_id not in known]
+        return [*found, *(replace(each, rank=len(found) + each.rank) for each in more)][:k]
 
     def _concept(self, id: str) -> str:
         kb = self.kb

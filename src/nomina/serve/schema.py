@@ -255,7 +255,7 @@ class ConceptOut:
 
 @dataclass(frozen=True, slots=True)
 class SearchOut:
-    """Concepts for a few words, as the linker ranks them."""
+    """Concepts for an id, for what names begin with, and then as the linker ranks them; each once."""
 
     candidates: tuple[Candidate, ...]
     kb: str
