@@ -172,6 +172,41 @@ def test_bodies_are_held_up_to_a_bound_all_together(engine) -> None:
     asked(engine, play, limits=Limits(body=100))
 
 
+def test_lines_of_batches_that_do_not_end_are_held_up_to_the_same_bound(engine) -> None:
+    """Sixteen batches that have sent 100 of 100 bytes each leave nothing of 1,600; ended or cut off, they leave all."""
+    line = json.dumps({"text": "ataxia"}).encode()
+
+    async def play(client, service) -> None:
+        go, come = asyncio.Event(), 0
+
+        async def slowly():
+            nonlocal come
+            yield line + b"\n"
+            yield line.ljust(100)
+            come += 1
+            await go.wait()
+
+        def sent(content) -> asyncio.Task:
+            headers = {"content-type": "application/x-ndjson"}
+            return asyncio.create_task(client.post("/link/batch", content=content, headers=headers))
+
+        waiting = [sent(slowly()) for _ in range(16)]
+        while come < 16:
+            await asyncio.sleep(0.001)
+        assert (await client.post("/link", json={"text": "ataxia"})).status_code == 429
+        refused = await sent(line)
+        assert refused.json() == {"line": 1, "error": "too much is waiting: try again in a second"}
+        waiting.pop().cancel()
+        while (await client.post("/link", json={"text": "ataxia"})).status_code == 429:
+            await asyncio.sleep(0.001)
+        go.set()
+        for answer in await asyncio.gather(*waiting):
+            assert [len(json.loads(line)["predictions"]) for line in answer.text.splitlines()] == [1, 1]
+        service.room.take(1_600)
+
+    asked(engine, play, limits=Limits(body=100))
+
+
 def test_requests_that_are_linked_together_fail_alone(engine, monkeypatch) -> None:
     real = Engine._lines
 

@@ -83,7 +83,7 @@ def make_app(service: Service) -> App:
     add_page(app)
     _add_errors(app)
     _describe(app, (*_BODIES, *(BODIES if service.desk else ())))
-    guarded: Any = Guard(app, service.settings, service.metrics)
+    guarded: Any = Guard(app, service.settings, service.metrics, service.room)
     if service.settings.origins:
         return CORSMiddleware(
             guarded,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from functools import partial
 from itertools import takewhile
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from nomina.serve.bodies import aside
+from nomina.serve.bodies import Room, aside
 from nomina.serve.errors import Refusal
 from nomina.serve.schema import Asked, batch_line
 from nomina.serve.service import Service
@@ -45,7 +45,7 @@ class BatchResponse(Response):
         """Answer line by line; a step that takes too long ends the answer with a line that says so."""
         limits = self._service.settings.limits
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        lines = _lines(receive, limits.body)
+        lines = _lines(receive, limits.body, self._service.room)
         number = 0
         try:
             while True:
@@ -62,6 +62,8 @@ class BatchResponse(Response):
         except (TimeoutError, Refusal) as error:
             why = str(error) or f"nothing went on for {limits.seconds:g} seconds"
             await send({"type": "http.response.body", "body": _problem(number + 1, why), "more_body": True})
+        finally:
+            await lines.aclose()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _parsed(self, raw: Iterable[bytes], before: int) -> Iterator[_Line]:
@@ -83,31 +85,46 @@ class BatchResponse(Response):
         )
 
 
-async def _lines(receive: Receive, most: int) -> AsyncIterator[list[bytes]]:
+async def _lines(receive: Receive, most: int, room: Room) -> AsyncGenerator[list[bytes], None]:
     """The lines that are whole with each part of the body that comes; the last one needs no line break.
 
+    They and the line that has begun take room until the next lines are asked for.
+
     Raises:
-        Refusal: a line has more than ``most`` bytes, or the client is gone.
+        Refusal: a line has more than ``most`` bytes, there is no room for it, or the client is gone.
     """
-    rest, more = bytearray(), True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refusal(400, "the client is gone")
-        more = message.get("more_body", False)
-        first, *others = message.get("body", b"").split(b"\n")
-        rest += first
-        whole = []
-        for part in others:
-            whole.append(bytes(rest))
-            rest = bytearray(part)
-        if rest and (not more or len(rest) > most):
-            whole.append(bytes(rest))
-        short = list(takewhile(lambda line: len(line) <= most, whole))
-        if short:
-            yield short
-        if len(short) < len(whole):
-            raise Refusal(413, f"a line has {most:,} bytes at most")
+    rest, more, held = bytearray(), True, 0
+    try:
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Refusal(400, "the client is gone")
+            more, body = message.get("more_body", False), message.get("body", b"")
+            held += len(body)
+            room.take(len(body))
+            whole, rest = _split(rest, body)
+            if rest and (not more or len(rest) > most):
+                whole.append(bytes(rest))
+            short = list(takewhile(lambda line: len(line) <= most, whole))
+            if short:
+                yield short
+            if len(short) < len(whole):
+                raise Refusal(413, f"a line has {most:,} bytes at most")
+            room.give_back(held - len(rest))
+            held = len(rest)
+    finally:
+        room.give_back(held)
+
+
+def _split(rest: bytearray, body: bytes) -> tuple[list[bytes], bytearray]:
+    """The lines that a further part of the body ends, and the begin of the next one."""
+    first, *others = body.split(b"\n")
+    rest += first
+    whole = []
+    for part in others:
+        whole.append(bytes(rest))
+        rest = bytearray(part)
+    return whole, rest
 
 
 def _chunks(lines: Iterable[_Line]) -> Iterator[list[_Line]]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from fastapi import Request
 
-from nomina.serve.errors import Refusal
+from nomina.serve.errors import Refusal, busy
 
 JSON = "application/json"
 _SHORT = 10_000  # bytes that are parsed in less time than another thread takes to begin
@@ -40,6 +40,31 @@ async def read(request: Request, seconds: float) -> bytes:
             return await request.body()
     except TimeoutError as error:
         raise Refusal(408, "the body came too slowly", {"connection": "close"}) from error
+
+
+class Room:
+    """How many bytes of bodies are held, of all requests together; used on the event loop only.
+
+    Args:
+        most: how many may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._held = most, 0
+
+    def take(self, size: int) -> None:
+        """Hold so many more; they have come already, and are to be given back in any case.
+
+        Raises:
+            Refusal: they are too many now.
+        """
+        self._held += size
+        if self._held > self._most:
+            raise busy()
+
+    def give_back(self, size: int) -> None:
+        """Hold so many less."""
+        self._held -= size
 
 
 async def aside(work: Callable[[], T], size: int) -> T:

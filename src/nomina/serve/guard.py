@@ -10,7 +10,8 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from nomina.serve.errors import Refusal, broken_down, busy
+from nomina.serve.bodies import Room
+from nomina.serve.errors import Refusal, broken_down
 from nomina.serve.metrics import PATHS, Metrics
 from nomina.serve.options import Settings
 from nomina.serve.review import PAGE_PATHS
@@ -20,7 +21,6 @@ LOG = logging.getLogger("nomina.serve")
 _OPEN = ("/healthz", "/readyz")
 _NO_TOKEN = PAGE_PATHS.union(_OPEN)
 _STREAMED = "/link/batch"
-_BODIES = 16  # of the largest size, that may be held at a time
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -41,12 +41,12 @@ class Guard:
         app: what answers.
         settings: the token and the largest body.
         metrics: told of each request.
+        room: for bodies; a batch, which is not held as a whole, takes of it itself.
     """
 
-    def __init__(self, app: App, settings: Settings, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: App, settings: Settings, metrics: Metrics, room: Room) -> None:
+        self._app, self._metrics, self._room = app, metrics, room
         self._most, self._log = settings.limits.body, settings.access_log
-        self._held = 0
         self._token = _digest(settings.token.encode()) if settings.token else None
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -87,7 +87,7 @@ class Guard:
         try:
             await self._app(scope, self._counted(receive, taken), send)
         finally:
-            self._held -= taken.size
+            self._room.give_back(taken.size)
 
     def _is_known(self, given: bytes) -> bool:
         scheme, _, token = given.partition(b" ")
@@ -98,11 +98,9 @@ class Guard:
             message = await receive()
             size = len(message.get("body", b""))
             taken.size += size
-            self._held += size
+            self._room.take(size)
             if taken.size > self._most:
                 raise self._too_large()
-            if self._held > _BODIES * self._most:
-                raise busy()
             return message
 
         return counted

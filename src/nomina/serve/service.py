@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from nomina.errors import NominaError
 from nomina.serve.batching import Batcher
+from nomina.serve.bodies import Room
 from nomina.serve.desk import Desk
 from nomina.serve.engine import Engine
 from nomina.serve.errors import Refusal, busy
@@ -17,6 +18,7 @@ from nomina.serve.options import Settings
 LOG = logging.getLogger("nomina.serve")
 
 _LOOKUPS = 64  # that may wait at a time
+_BODIES = 16  # of the largest size, that may be held at a time
 
 
 class Service:
@@ -26,6 +28,7 @@ class Service:
         self.settings, self.engine, self.metrics = settings, engine, metrics
         self.batcher = Batcher(lambda: self.engine, settings.limits.queue, metrics)
         self.desk = None if settings.project is None else Desk(settings.project, settings.limits.seconds)
+        self.room = Room(_BODIES * settings.limits.body)
         self._lookups = 0
         self._reload: asyncio.Task[None] | None = None
         self._again = False
