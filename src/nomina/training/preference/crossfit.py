@@ -129,7 +129,7 @@ def crossfitted(
         path = folder / f"pairs-{number}"
 
         def make(held: Ints = held, number: int = number) -> Pairs:
-            say(f"fold {number + 1} of {options.folds}: a model without {len(held):,} mentions ranks names for them")
+            say(f"fold {number + 1} of {options.folds}: a model that has not seen {len(held):,} mentions ranks")
             others = np.setdiff1d(np.arange(len(texts)), held)
             own, place = [texts[i] for i in others.tolist()], folder / f"fold-{number}"
             trained = _trained(world, mentions.take(others), own, options, device, place)
