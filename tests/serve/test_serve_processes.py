@@ -88,7 +88,7 @@ def put(new: KnowledgeBase, place: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_new_version_is_served_and_no_request_is_lost(kb, newer, copy, workers) -> None:
     with Served(copy, "--workers", workers) as served, Asking(served) as asking:
-        until(lambda: len(asking.answers) > 20, served)
+        until(lambda: len(asking.answers) > 20 and served.metric("nomina_workers") == workers, served)
         put(newer, copy)
         served.signal(signal.SIGHUP)
         until(lambda: served.metric("nomina_reloads_total") == workers, served)
