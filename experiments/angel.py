@@ -14,6 +14,7 @@ set is looked at with ``--test``, with the chosen weights.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -84,7 +85,7 @@ class Listed:
 
     def __init__(self, dictionary: Dictionary) -> None:
         self.names = [normalise(text) for text in dictionary.texts]
-        self.fingerprint = f"listed-{len(self.names)}-{hash(tuple(self.names)) & 0xFFFFFFFF:08x}"
+        self.fingerprint = hashlib.sha256("\n".join(self.names).encode()).hexdigest()
         self._rows = {name: row for row, name in reversed(list(enumerate(self.names)))}
 
     def row(self, key: str) -> int | None:
