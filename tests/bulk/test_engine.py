@@ -46,7 +46,7 @@ def test_a_shard_is_linked_as_if_it_were_the_first(kb):
     assert len(embedding._vectors) == 5
     make_new(after, 3)
     assert embedding._vectors == {}
-    assert embedding.encoder.threads == 3
+    assert embedding.encoder.threads == embedding.index.threads == 3
     assert not remembering._answers
     assert written(after, SECOND) == expected
 

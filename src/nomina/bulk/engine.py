@@ -9,6 +9,7 @@ from nomina.bulk.dedup import RememberingLinker
 from nomina.bulk.options import Options
 from nomina.encoders.onnx import OnnxEncoder
 from nomina.errors import UsageError
+from nomina.index.int8 import Int8Index
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers import LINKERS
 from nomina.linkers.base import Linker
@@ -105,8 +106,8 @@ def _on_gpu(loaded: Pipeline, options: Options, device: str) -> Linker:
 def make_new(pipeline: Pipeline, threads: int) -> None:
     """Empty what a pipeline remembers and what later answers may hang on, so that a shard is as after a start.
 
-    A vector depends in its last bits on the texts that were encoded beside it. ``threads`` is how many an encoder may
-    use, which its vectors do not depend on.
+    A vector depends in its last bits on the texts that were encoded beside it. ``threads`` is how many an encoder and
+    a search may use, which vectors and scores do not depend on.
     """
     for part in _parts(pipeline.linker, pipeline.spans):
         if isinstance(part, RememberingLinker):
@@ -115,6 +116,8 @@ def make_new(pipeline: Pipeline, threads: int) -> None:
             part._vectors = {}
         if isinstance(part, EmbeddingLinker) and isinstance(part.encoder, OnnxEncoder):
             part.encoder.threads = threads
+        if isinstance(part, Int8Index):
+            part.threads = threads
 
 
 def _parts(*roots: object) -> Iterator[object]:

@@ -45,6 +45,17 @@ class Int8Index(ScanningIndex):
         self._threads = threads
         self._mapping = _mapping(self.high) if self.high.nbytes > _RESIDENT else None
 
+    @property
+    def threads(self) -> int:
+        """Of the integer product, 0 for one a core; scores do not depend on it."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        if threads != self._threads:
+            self._threads = threads
+            self.__dict__.pop("_product", None)
+
     @cached_property
     def _product(self) -> IntegerProduct:
         return IntegerProduct(_ZERO, self._threads)
