@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
@@ -19,6 +18,7 @@ from nomina.serve.bodies import JSON, aside, check_type, read
 from nomina.serve.engine import Linked
 from nomina.serve.errors import Refusal, broken_down
 from nomina.serve.guard import App, Guard, problem
+from nomina.serve.openapi import body, describe, problems, ref
 from nomina.serve.options import MOST_CONCEPTS
 from nomina.serve.project import BODIES, add_project
 from nomina.serve.review import add_page
@@ -37,26 +37,6 @@ from nomina.serve.service import Service
 
 NDJSON = "application/x-ndjson"
 _TEXT = "text/plain; version=0.0.4"
-_REF = "#/components/schemas/{model}"
-_WHY = {
-    400: "The request is no HTTP that makes sense.",
-    401: "The token is missing or wrong.",
-    404: "There is no such concept, or no such page.",
-    408: "The body came too slowly.",
-    413: "The body, a text or their number is too large.",
-    415: "The body is said to be of another type.",
-    422: "A value cannot be, such as an offset behind the end of the text.",
-    429: "Too much is waiting; come again after Retry-After seconds.",
-    504: "It took too long.",
-}
-
-
-def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": Problem, "description": _WHY[status]} for status in (401, *statuses)}
-
-
-def _body(kind: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"requestBody": {"required": True, "content": {kind: {"schema": schema}}}}
 
 
 def make_app(service: Service) -> App:
@@ -82,7 +62,7 @@ def make_app(service: Service) -> App:
     add_project(app, service)
     add_page(app)
     _add_errors(app)
-    _describe(app, (*_BODIES, *(BODIES if service.desk else ())))
+    describe(app, (LinkRequest, DocumentIn, DocumentOut, LineError, *(BODIES if service.desk else ())))
     guarded: Any = Guard(app, service.settings, service.metrics, service.room)
     if service.settings.origins:
         return CORSMiddleware(
@@ -100,21 +80,21 @@ def _add_linking(app: FastAPI, service: Service) -> None:
     @app.post(
         "/link",
         response_model=LinkResponse,
-        responses=_problems(408, 413, 415, 422, 429, 504),
-        openapi_extra=_body(JSON, {"$ref": _REF.format(model="LinkRequest")}),
+        responses=problems(408, 413, 415, 422, 429, 504),
+        openapi_extra=body(JSON, LinkRequest),
     )
     async def link(request: Request) -> Response:
         """Link one text, or documents with or without mentions."""
         check_type(request, JSON)
-        body = await read(request, limits.seconds)
-        documents, options = await aside(lambda: link_request(body, limits), len(body))
+        raw = await read(request, limits.seconds)
+        documents, options = await aside(lambda: link_request(raw, limits), len(raw))
         linked = await _answered(service.batcher.link(documents, options), limits.seconds)
         return Response(f'{{"documents":[{",".join(linked.documents)}]}}', media_type=JSON)
 
     @app.post(
         "/link/batch",
-        responses={200: _lines(), **_problems(415, 422)},
-        openapi_extra=_body(NDJSON, {"$ref": _REF.format(model="DocumentIn")}),
+        responses={200: _lines(), **problems(415, 422)},
+        openapi_extra=body(NDJSON, DocumentIn),
     )
     async def batch(
         request: Request,
@@ -134,12 +114,12 @@ def _add_linking(app: FastAPI, service: Service) -> None:
 
 
 def _add_reading(app: FastAPI, service: Service) -> None:
-    @app.get("/concepts/{id:path}", response_model=ConceptOut, responses=_problems(404, 422, 429, 504))
+    @app.get("/concepts/{id:path}", response_model=ConceptOut, responses=problems(404, 422, 429, 504))
     async def concept(id: Annotated[str, Path(max_length=200, examples=["HP:0001250"])]) -> Response:
         """A concept: names, definition, parents, children, references to other terminologies."""
         return Response(await service.look_up(lambda engine: engine.concept(id)), media_type=JSON)
 
-    @app.get("/search", response_model=SearchOut, responses=_problems(422, 429, 504))
+    @app.get("/search", response_model=SearchOut, responses=problems(422, 429, 504))
     async def search(
         q: Annotated[str, Query(min_length=1, max_length=200, pattern=r"\S", examples=["fits"])],
         k: Annotated[int, Query(ge=1, le=MOST_CONCEPTS)] = 10,
@@ -149,7 +129,7 @@ def _add_reading(app: FastAPI, service: Service) -> None:
 
 
 def _add_state(app: FastAPI, service: Service) -> None:
-    @app.get("/info", responses=_problems())
+    @app.get("/info", responses=problems())
     async def info() -> dict[str, Any]:
         """The knowledge base with its release and fingerprint, the model, the versions, the limits, the project."""
         settings = service.settings
@@ -168,7 +148,7 @@ def _add_state(app: FastAPI, service: Service) -> None:
             raise Refusal(503, "the queue is full")
         return {"status": "ready"}
 
-    @app.get("/metrics", responses={200: {"content": {_TEXT: {"schema": {"type": "string"}}}}, **_problems()})
+    @app.get("/metrics", responses={200: {"content": {_TEXT: {"schema": {"type": "string"}}}}, **problems()})
     async def metrics() -> Response:
         """Counters of all workers, for Prometheus."""
         manifest = service.engine.kb.manifest
@@ -204,25 +184,5 @@ async def _answered(work: Awaitable[Linked], seconds: float) -> Linked:
 
 
 def _lines() -> dict[str, Any]:
-    schema = {"oneOf": [{"$ref": _REF.format(model=kind)} for kind in ("DocumentOut", "LineError")]}
+    schema = {"oneOf": [ref(DocumentOut), ref(LineError)]}
     return {"description": "One line a document.", "content": {NDJSON: {"schema": schema}}}
-
-
-_BODIES = (LinkRequest, DocumentIn, DocumentOut, LineError)
-
-
-def _describe(app: FastAPI, kinds: Sequence[type[object]]) -> None:
-    """Add the types of bodies that the routes read themselves to the OpenAPI document."""
-    made: Callable[[], dict[str, Any]] = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        document = made()
-        schemas = document["components"]["schemas"]
-        for kind in kinds:
-            schema = TypeAdapter[object](kind).json_schema(ref_template=_REF)
-            for name, inner in schema.pop("$defs", {}).items():
-                schemas.setdefault(name, inner)
-            schemas[kind.__name__] = schema
-        return document
-
-    app.openapi = openapi  # type: ignore[method-assign]

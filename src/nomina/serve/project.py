@@ -28,23 +28,13 @@ from nomina.review.records import Added, Change, check_annotator, check_save
 from nomina.serve.bodies import JSON, check_type, parsed, read
 from nomina.serve.desk import Desk
 from nomina.serve.errors import Refusal
+from nomina.serve.openapi import body, problems
 from nomina.serve.options import Limits
-from nomina.serve.schema import Problem
 from nomina.serve.service import Service
 
 _STRICT = {"extra": "forbid"}
-_REF = "#/components/schemas/{model}"
 _FORMATS = {"jsonl": "application/x-ndjson", "pubtator": "text/plain", "bioc_xml": "application/xml"}
 _MOST_CHANGES = 5000
-_WHY = {
-    401: "The token is missing or wrong.",
-    403: "A host's name needs a token.",
-    404: "The service has no project, or the project no such document.",
-    409: "Somebody has saved a newer revision.",
-    413: "Too much.",
-    415: "The body is no JSON.",
-    422: "A value cannot be.",
-}
 
 Number = Annotated[int, InPath(ge=1, lt=1 << 62)]
 Names = Annotated[list[str] | None, Query(max_length=100, description="Whose decisions count; by default all.")]
@@ -119,12 +109,12 @@ def _is_number(host: str) -> bool:
 
 
 def _add_reading(app: FastAPI, desk: Desk, guarded: list[Any]) -> None:
-    @app.get("/project", dependencies=guarded, responses=_problems(403, 422))
+    @app.get("/project", dependencies=guarded, responses=problems(403, 422))
     async def documents(annotator: Names = None) -> Response:
         """The documents with their revisions, how much is undecided in each, and how uncertain that is."""
         return _json(await desk.do(lambda project: _listed(project, _names(annotator))))
 
-    @app.get("/project/documents/{number}", dependencies=guarded, responses=_problems(403, 404, 422))
+    @app.get("/project/documents/{number}", dependencies=guarded, responses=problems(403, 404, 422))
     async def document(number: Number, annotator: Names = None) -> Response:
         """A document with its mentions, what was said of them and the latest decisions."""
         return _json(await desk.do(lambda project: _shown(project, number, _names(annotator))))
@@ -133,7 +123,7 @@ def _add_reading(app: FastAPI, desk: Desk, guarded: list[Any]) -> None:
         "/project/export",
         dependencies=guarded,
         response_class=FileResponse,
-        responses=_problems(403, 422),
+        responses=problems(403, 422),
     )
     async def export(
         format: Annotated[str, Query(pattern=f"^({'|'.join(_FORMATS)})$")] = "jsonl", annotator: Names = None
@@ -153,8 +143,8 @@ def _add_writing(app: FastAPI, desk: Desk, guarded: list[Any], limits: Limits) -
     @app.post(
         "/project/documents",
         dependencies=guarded,
-        responses=_problems(403, 413, 415, 422),
-        openapi_extra=_body("AddRequest"),
+        responses=problems(403, 413, 415, 422),
+        openapi_extra=body(JSON, AddRequest),
     )
     async def add(request: Request) -> Response:
         """Add a linked document; one that is there already stays as it is."""
@@ -167,8 +157,8 @@ def _add_writing(app: FastAPI, desk: Desk, guarded: list[Any], limits: Limits) -
     @app.post(
         "/project/documents/{number}/changes",
         dependencies=guarded,
-        responses=_problems(403, 404, 409, 413, 415, 422),
-        openapi_extra=_body("ChangeRequest"),
+        responses=problems(403, 404, 409, 413, 415, 422),
+        openapi_extra=body(JSON, ChangeRequest),
     )
     async def change(number: Number, request: Request) -> Response:
         """Save decisions; refused where somebody has saved a newer revision. The very same again is saved once."""
@@ -226,11 +216,3 @@ def _names(given: list[str] | None) -> tuple[str, ...]:
 def _json(value: object) -> Response:
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Response(body, media_type=JSON, headers={"cache-control": "no-store"})
-
-
-def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": Problem, "description": _WHY[status]} for status in (401, *statuses)}
-
-
-def _body(name: str) -> dict[str, Any]:
-    return {"requestBody": {"required": True, "content": {JSON: {"schema": {"$ref": _REF.format(model=name)}}}}}
