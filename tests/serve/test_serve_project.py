@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import sqlite3
 import threading
+import tracemalloc
 
 import pytest
 
@@ -21,6 +23,14 @@ from nomina.cli.main import main
 from nomina.corpora import read_corpus
 from nomina.review import views
 from nomina.review.project import Project
+from nomina.serve import project as project_routes
+from nomina.serve.app import make_app
+from nomina.serve.bodies import parsed
+from nomina.serve.engine import Engine
+from nomina.serve.errors import Refusal
+from nomina.serve.metrics import Metrics
+from nomina.serve.options import Settings
+from nomina.serve.service import Service
 
 TEXT = "Ataxia, seizure."
 MENTIONS = [{"spans": [[0, 6]]}, {"spans": [[8, 15]], "gold": [["-1"]]}]
@@ -30,7 +40,7 @@ MENTIONS = [{"spans": [[0, 6]]}, {"spans": [[8, 15]], "gold": [["-1"]]}]
 def service(kb, tmp_path_factory):
     path = tmp_path_factory.mktemp("projects") / "team.sqlite"
     with Served(kb.path, "--project", path, "--max-body", 100_000, "--max-characters", 5000) as served:
-        served.path = path
+        served.path, served.kb = path, kb.path
         yield served
 
 
@@ -119,6 +129,77 @@ def test_a_save_that_cannot_be(service, body, status, why) -> None:
     assert answer.status_code == status, answer.text
     assert answer.json()["error"].startswith(why)
     assert service.client.get(f"/project/documents/{number}").json()["revision"] == 0
+
+
+ONES = ",".join(["1"] * 200_000)
+
+
+@pytest.mark.parametrize(
+    ("parse", "body"),
+    [
+        ("_ADD", '{"annotator":"a","save":"0123456789abcdef","document":{"id":"x","text":"a","mentions":[%s]}}'),
+        ("_ADD", '{"annotator":"a","save":"0123456789abcdef","document":{"id":"x","text":"a","sections":[%s]}}'),
+        ("_ADD", '{"document":{"id":"x","text":"a","mentions":[{"spans":[%s]}]}}'),
+        ("_ADD", '{"document":{"id":"x","text":"a","mentions":[{"spans":[[0,1]],"gold":[%s]}]}}'),
+        ("_ADD", '{"document":{"mentions":[{"finding":{"candidates":[%s]}}]}}'),
+        ("_CHANGE", '{"annotator":"a","save":"0123456789abcdef","revision":0,"changes":[%s]}'),
+        ("_CHANGE", '{"changes":[{"key":"0-1","state":"decided","gold":[[%s]]}]}'),
+    ],
+)
+def test_lists_of_faults_only_are_refused_at_the_first(parse, body) -> None:
+    raw = (body % ONES).encode()
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refusal) as told:
+            parsed(getattr(project_routes, parse), raw)
+        assert tracemalloc.get_traced_memory()[1] < 30 * len(raw)  # without, 250 times
+    finally:
+        tracemalloc.stop()
+    assert len(str(told.value)) < 200
+
+
+def test_long_bodies_are_parsed_beside_the_event_loop(service, monkeypatch) -> None:
+    """A document that takes a while to read does not hold up who asks whether the service is alive."""
+    text, mentions = "ab", [{"spans": [[0, 1]], "type": "x" * 5}] * 2_000
+    document = {"id": "beside", "text": text, "mentions": mentions}
+    content = json.dumps({"annotator": "a", "save": save(), "document": document}, separators=(",", ":"))
+    assert 10_000 < len(content) < 100_000
+    threads: list[bool] = []
+
+    def noted(parse, raw):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return parsed(parse, raw)
+
+    monkeypatch.setattr(project_routes, "parsed", noted)
+    engine = Engine.open(Settings(service.kb, "dictionary"))
+
+    async def play() -> None:
+        made = Service(
+            Settings(service.kb, "dictionary", project=service.path.with_name("b.sqlite")), engine, Metrics()
+        )
+        made.start()
+        transport = httpx.ASGITransport(make_app(made))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            answer = await client.post("/project/documents", content=content, headers=JSON)
+            assert answer.status_code == 200, answer.text
+            short = change("0-1", "A:4")
+            place = f"/project/documents/{answer.json()['number']}/changes"
+            assert (await client.post(place, json=short)).status_code == 200
+        await made.stop()
+
+    asyncio.run(play())
+    assert threads == [False, True]
+
+
+def test_the_schema_has_every_refusal_of_a_project(service) -> None:
+    paths = service.client.get("/openapi.json").json()["paths"]
+    for path, statuses in {
+        "/project": {"401", "403", "422", "429", "503", "504"},
+        "/project/documents": {"401", "403", "408", "413", "415", "422", "429", "503", "504"},
+        "/project/documents/{number}/changes": {"401", "403", "404", "408", "409", "413", "415", "422", "429"},
+    }.items():
+        (operation,) = paths[path].values()
+        assert statuses <= set(operation["responses"])
 
 
 def test_what_is_refused(service) -> None:

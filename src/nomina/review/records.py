@@ -6,14 +6,18 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from nomina.types import Candidate, Experiencer, Section, Span
 
 State = Literal["decided", "open", "rejected"]
 """Of a mention: its concept (or that there is none) is decided; nobody says; it is no mention at all."""
 
-Gold = tuple[tuple[str, ...], ...]
+# A list that comes in a request is refused at its first fault: of half a million of them, a list would be made.
+Gold = Annotated[tuple[Annotated[tuple[str, ...], Field(fail_fast=True)], ...], Field(fail_fast=True)]
+_Spans = Annotated[tuple[Span, ...], Field(fail_fast=True)]
 
 _LONGEST_ID = 1000
 _LONGEST_NAME = 100
@@ -26,7 +30,7 @@ _STRICT = {"extra": "forbid"}
 class Finding:
     """What a linker said of a mention; see ``nomina.Prediction``. As it is: that nothing was said."""
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: Annotated[tuple[Candidate, ...], Field(fail_fast=True)] = ()
     ambiguous: bool = False
     abstained: bool = False
     probability: float | None = None
@@ -48,7 +52,7 @@ class Finding:
 class Marked:
     """A mention as it is added: where, what a linker said, and its gold where somebody has decided already."""
 
-    spans: tuple[Span, ...]
+    spans: _Spans
     type: str | None = None
     finding: Finding = Finding()
     gold: Gold | None = None
@@ -68,8 +72,8 @@ class Added:
 
     id: str
     text: str
-    mentions: tuple[Marked, ...] = ()
-    sections: tuple[Section, ...] = ()
+    mentions: Annotated[tuple[Marked, ...], Field(fail_fast=True)] = ()
+    sections: Annotated[tuple[Section, ...], Field(fail_fast=True)] = ()
     kb: str = ""
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 from fastapi import Depends, FastAPI, Query, Request, Response
 from fastapi import Path as InPath
+from pydantic import Field
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
@@ -25,7 +26,7 @@ from nomina.review import views
 from nomina.review.opening import transaction
 from nomina.review.project import Project
 from nomina.review.records import Added, Change, check_annotator, check_save
-from nomina.serve.bodies import JSON, check_type, parsed, read
+from nomina.serve.bodies import JSON, aside, check_type, parsed, read
 from nomina.serve.desk import Desk
 from nomina.serve.errors import Refusal
 from nomina.serve.openapi import body, problems
@@ -62,7 +63,7 @@ class ChangeRequest:
     annotator: str
     save: str
     revision: int
-    changes: tuple[Change, ...]
+    changes: Annotated[tuple[Change, ...], Field(fail_fast=True)]
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
@@ -109,21 +110,23 @@ def _is_number(host: str) -> bool:
 
 
 def _add_reading(app: FastAPI, desk: Desk, guarded: list[Any]) -> None:
-    @app.get("/project", dependencies=guarded, responses=problems(403, 422))
+    @app.get("/project", dependencies=guarded, responses=problems(403, 422, 429, 503, 504))
     async def documents(annotator: Names = None) -> Response:
         """The documents with their revisions, how much is undecided in each, and how uncertain that is."""
-        return _json(await desk.do(lambda project: _listed(project, _names(annotator))))
+        names = _names(annotator)
+        return _json(await desk.do(lambda project: _dumped(_listed(project, names))))
 
-    @app.get("/project/documents/{number}", dependencies=guarded, responses=problems(403, 404, 422))
+    @app.get("/project/documents/{number}", dependencies=guarded, responses=problems(403, 404, 422, 429, 503, 504))
     async def document(number: Number, annotator: Names = None) -> Response:
         """A document with its mentions, what was said of them and the latest decisions."""
-        return _json(await desk.do(lambda project: _shown(project, number, _names(annotator))))
+        names = _names(annotator)
+        return _json(await desk.do(lambda project: _dumped(_shown(project, number, names))))
 
     @app.get(
         "/project/export",
         dependencies=guarded,
         response_class=FileResponse,
-        responses=problems(403, 422),
+        responses=problems(403, 422, 429, 503, 504),
     )
     async def export(
         format: Annotated[str, Query(pattern=f"^({'|'.join(_FORMATS)})$")] = "jsonl", annotator: Names = None
@@ -143,30 +146,33 @@ def _add_writing(app: FastAPI, desk: Desk, guarded: list[Any], limits: Limits) -
     @app.post(
         "/project/documents",
         dependencies=guarded,
-        responses=problems(403, 413, 415, 422),
+        responses=problems(403, 408, 413, 415, 422, 429, 503, 504),
         openapi_extra=body(JSON, AddRequest),
     )
     async def add(request: Request) -> Response:
         """Add a linked document; one that is there already stays as it is."""
         check_type(request, JSON)
-        asked = parsed(_ADD, await read(request, limits.seconds))
+        raw = await read(request, limits.seconds)
+        asked = await aside(lambda: parsed(_ADD, raw), len(raw))
         _check_size(asked.document, limits)
         by = check_annotator(asked.annotator)
-        return _json({"number": await desk.do(lambda project: project.add(asked.document, by, asked.save))})
+        number = await desk.do(lambda project: project.add(asked.document, by, asked.save))
+        return _json(_dumped({"number": number}))
 
     @app.post(
         "/project/documents/{number}/changes",
         dependencies=guarded,
-        responses=problems(403, 404, 409, 413, 415, 422),
+        responses=problems(403, 404, 408, 409, 413, 415, 422, 429, 503, 504),
         openapi_extra=body(JSON, ChangeRequest),
     )
     async def change(number: Number, request: Request) -> Response:
         """Save decisions; refused where somebody has saved a newer revision. The very same again is saved once."""
         check_type(request, JSON)
-        asked = parsed(_CHANGE, await read(request, limits.seconds))
+        raw = await read(request, limits.seconds)
+        asked = await aside(lambda: parsed(_CHANGE, raw), len(raw))
         by = check_annotator(asked.annotator)
         revision = await desk.do(lambda project: project.change(number, asked.revision, asked.changes, by, asked.save))
-        return _json({"revision": revision})
+        return _json(_dumped({"revision": revision}))
 
 
 def _listed(project: Project, names: tuple[str, ...]) -> dict[str, object]:
@@ -213,6 +219,9 @@ def _names(given: list[str] | None) -> tuple[str, ...]:
         raise Refusal(422, str(error)) from error
 
 
-def _json(value: object) -> Response:
-    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _json(body: str) -> Response:
     return Response(body, media_type=JSON, headers={"cache-control": "no-store"})
