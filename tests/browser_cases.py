@@ -1,6 +1,7 @@
 """A headless Chromium for the tests that open pages, and what they ask of every page."""
 
 import shutil
+from importlib import resources
 
 import pytest
 
@@ -27,6 +28,17 @@ CONTRAST = """() => {
   };
   return shown.filter((node) => ratio(node) < 4.5).map((node) => `${node.outerHTML.slice(0, 80)} ${ratio(node)}`);
 }"""
+
+
+AXE = """axe.run().then(({ violations }) => violations.flatMap(({ id, impact, nodes }) =>
+  nodes.map(({ target }) => `${impact}: ${id} at ${target}`)))"""
+
+
+def accessible(page):
+    """What axe-core, as a package for playwright brings it, finds wrong with what the page shows now: nothing."""
+    pytest.importorskip("axe_playwright_python", reason="needs axe-core: pip install axe-playwright-python")
+    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+    return page.evaluate(AXE)
 
 
 @pytest.fixture(scope="module")
