@@ -12,6 +12,8 @@ from page_cases import add, exported, looks_right, marks, press, says, state, wo
 from serve_cases import Served
 
 from nomina.corpora import read_corpus
+from nomina.kb.build import BuildOptions, build
+from nomina.types import Entity, Name
 
 pytestmark = pytest.mark.extras
 
@@ -225,6 +227,33 @@ def test_the_most_uncertain_document_is_opened(opened, project):
     says(page, "most uncertain")
     page.wait_for_function("() => document.getElementById('text').textContent === 'Ataxia, fit.'")
     assert words(page) == "Ataxia"
+
+
+def test_ids_of_an_older_kb_are_told_kept_and_not_decided_anew(opened, kb, tmp_path):
+    entities = [Entity("B:1", (Name("Ataxia"),)), Entity("B:2", (Name("Seizure"),))]
+    older = build(tmp_path / "older.kb", entities, BuildOptions("older"))
+    path = tmp_path / "team.sqlite"
+    with Served(older.path, "--project", path) as service:
+        page = work(opened, service, "anna")
+        add(page, TEXT)
+        assert not page.is_visible("#unknown")
+        press(page, "a")
+        saved(page)
+    with Served(kb.path, "--project", path) as service:
+        page = work(opened, service, "anna")
+        page.wait_for_selector("#unknown", state="visible")
+        told = "1 decided id is not in this version of the KB: B:1 (1). They stay, and are exported."
+        assert page.text_content("#unknown") == told
+        assert state(page).startswith("decided: B:1 Ataxia")
+        assert exported(page, "#jsonl", tmp_path / "old.jsonl")[0].mentions[0].gold == (("B:1",),)
+        press(page, "x", "j", "a")
+        why = "the KB made has no concept 'B:2': search for another one"
+        saved(page, f"Not saved: {why}")
+        assert page.text_content("#problem") == f"not saved, undo it or decide otherwise: {why}"
+        press(page, "x")
+        saved(page)
+        assert not page.is_visible("#problem")
+    assert history(path)[0] == ("anna", "0-6", "decided", '[["B:1"]]')
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

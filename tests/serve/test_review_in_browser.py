@@ -1,18 +1,21 @@
 """The review page in headless Chromium, over a real server process: link, correct, reload, export, read again.
 
-With NOMINA_AXE (the path of axe-core's axe.min.js), accessibility is checked too; with NOMINA_SCREENSHOTS (a folder),
-pictures of the page are left there.
+With NOMINA_SCREENSHOTS (a folder), pictures of the page are left there.
 """
 
 import json
+import os
+import shutil
+import signal
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
-from browser_cases import browser  # noqa: F401, the fixture
+from browser_cases import accessible, browser  # noqa: F401, the fixture
 from page_cases import add, exported, looks_right, marks, press, says, state, words
-from serve_cases import Served
+from serve_cases import Served, until
 
 from nomina.kb.build import BuildOptions, build
 from nomina.types import Entity, Name
@@ -283,6 +286,68 @@ def test_headers_of_the_page(served):
     page = served.client.get("/").text
     assert "<style" not in page
     assert " style=" not in page
+
+
+def test_after_a_reload_definitions_are_those_of_the_new_kb(opened, browser, kb, tmp_path):  # noqa: F811
+    newer = [Entity("A:4", (Name("Ataxia"),), "Newly <b>defined</b>."), Entity("A:3", (Name("Short stature"),))]
+    copy = Path(shutil.copy(kb.path, tmp_path / "served.kb"))
+    new = build(tmp_path / "newer.kb", newer, BuildOptions("newer"))
+    with Served(copy) as service:
+        page = opened(service)
+        add(page, "Ataxia and seizure.")
+        page.wait_for_selector("#concept h3")
+        assert page.text_content("#concept") == "Ataxia A:4NamesAtaxia"
+        assert "another version" not in page.text_content("#count")
+        os.replace(new.path, copy)
+        service.signal(signal.SIGHUP)
+        until(lambda: service.metric("nomina_reloads_total") == 1, service)
+        press(page, "j", "k")
+        page.wait_for_function("() => document.querySelector('#concept dd')?.textContent === 'Newly <b>defined</b>.'")
+        page.wait_for_function(
+            "() => document.getElementById('count').textContent.includes('another version of the KB')"
+        )
+        assert page.text_content("#kb").strip() == "newer"
+        press(page, "j")
+        page.wait_for_function(
+            "() => document.querySelector('#concept p')?.textContent === 'the KB has no concept of this id'"
+        )
+        assert not page.is_visible("#problem")
+
+
+def test_what_is_decided_is_shown_though_no_candidate_is_it(opened, tmp_path):
+    page = opened()
+    add(page, '{"id": "g", "text": "Ataxia.", "mentions": [{"spans": [[0, 6]], "gold": [["A:3"]]}]}')
+    page.wait_for_function("() => document.querySelector('#concept h3')?.textContent === 'Short stature A:3'")
+    assert page.locator("#candidates [aria-pressed=true]").count() == 0
+    press(page, "a")
+    assert state(page).startswith("decided: A:3")
+    press(page, "C", "c", "a")
+    assert state(page).startswith("decided: A:4 Ataxia")
+
+
+def test_forms_and_warnings_are_accessible(opened, kb, tmp_path):
+    (tmp_path / "token").write_text("secret\n", encoding="utf-8")
+    options = ("--token-file", tmp_path / "token", "--project", tmp_path / "p.sqlite")
+    with Served(kb.path, *options) as service:
+        page = opened(service)
+        page.wait_for_selector("#token-form", state="visible")
+        assert accessible(page) == []
+        page.fill("#token", "secret")
+        page.click("#token-form button")
+        page.wait_for_selector("#annotator-form", state="visible")
+        assert accessible(page) == []
+    first = opened()
+    assert accessible(first) == []
+    add(first, "Ataxia and seizure.")
+    second = opened(context=first.context)
+    press(first, "a")
+    second.wait_for_selector("#conflict", state="visible")
+    assert accessible(second) == []
+    first.click("summary")
+    first.fill("#paste", '{"id": 1}')
+    first.click("#add button")
+    first.wait_for_selector("#problem", state="visible")
+    assert accessible(first) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

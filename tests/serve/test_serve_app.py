@@ -269,6 +269,43 @@ def test_a_reload_puts_a_new_engine_in_place_and_a_failed_one_does_not(engine, k
     ]
 
 
+def test_a_search_that_a_reload_overtakes_is_answered(engine, monkeypatch) -> None:
+    """It asks one thread of its engine, then the other; the reload comes between the two."""
+
+    async def play(client, service) -> None:
+        service.engine = first = Engine.open(engine.settings)
+        looked, go = threading.Event(), threading.Event()
+
+        def slowly(*asked: object) -> list[object]:
+            looked.set()
+            assert go.wait(60)
+            return []
+
+        monkeypatch.setattr("nomina.serve.engine.find", slowly)
+        search = asyncio.create_task(client.get("/search?q=fits"))
+        await asyncio.to_thread(looked.wait, 60)
+        service.reload()
+        async with asyncio.timeout(60):
+            while service.engine is first:
+                await asyncio.sleep(0.01)
+        go.set()
+        answer = await search
+        assert (answer.status_code, answer.json()["candidates"][0]["entity_id"]) == (200, "A:5")
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            await first.search("fits", 1)
+        await service.stop()
+
+    asked(engine, play)
+
+
+def test_concepts_and_searches_are_not_kept_by_a_browser(engine) -> None:
+    async def play(client, service) -> None:
+        for path in ("/concepts/A:1", "/search?q=fit"):
+            assert (await client.get(path)).headers["cache-control"] == "no-cache"
+
+    asked(engine, play)
+
+
 @pytest.mark.extras
 def test_no_request_that_the_schema_allows_or_forbids_breaks_the_service(served) -> None:
     schemathesis = pytest.importorskip("schemathesis")

@@ -21,6 +21,7 @@ from serve_cases import JSON, Served, until
 
 from nomina.cli.main import main
 from nomina.corpora import read_corpus
+from nomina.kb.build import BuildOptions, build
 from nomina.review import views
 from nomina.review.project import Project
 from nomina.serve import project as project_routes
@@ -31,8 +32,10 @@ from nomina.serve.errors import Refusal
 from nomina.serve.metrics import Metrics
 from nomina.serve.options import Settings
 from nomina.serve.service import Service
+from nomina.types import Entity, Name
 
 TEXT = "Ataxia, seizure."
+NAMES = ("anna", "ben", "cleo", "dora")
 MENTIONS = [{"spans": [[0, 6]]}, {"spans": [[8, 15]], "gold": [["-1"]]}]
 
 
@@ -129,6 +132,38 @@ def test_a_save_that_cannot_be(service, body, status, why) -> None:
     assert answer.status_code == status, answer.text
     assert answer.json()["error"].startswith(why)
     assert service.client.get(f"/project/documents/{number}").json()["revision"] == 0
+
+
+def test_ids_that_the_kb_does_not_have_are_refused_in_decisions(service) -> None:
+    number = add(service, "unknown")
+    refused = post(service, number, change("0-6", "A:4", "A:99"))
+    assert refused.status_code == 422
+    assert refused.json() == {"error": "the KB made has no concept 'A:99': search for another one"}
+    assert service.client.get(f"/project/documents/{number}").json()["revision"] == 0
+    for revision, id in enumerate(("A:4", "a:4", "A:20", "-1", "NIL")):  # live, spelt otherwise, retired for A:2, none
+        assert post(service, number, change("0-6", id, revision=revision)).json() == {"revision": revision + 1}
+    assert service.refused(404, "/project/documents/99/changes", json=change("0-6", "A:99")).startswith("the project")
+
+
+def test_a_project_of_an_older_kb_is_opened_exported_and_told_about(kb, tmp_path) -> None:
+    older = build(tmp_path / "older.kb", [Entity("B:1", (Name("Ataxia"),))], BuildOptions("older"))
+    path = tmp_path / "team.sqlite"
+    with Served(older.path, "--project", path) as served:
+        number = add(served, "one", mentions=[{"spans": [[0, 6]]}, {"spans": [[8, 15]], "gold": [["C:1"]]}])
+        assert served.client.get("/project/unknown").json() == {"total": 1, "ids": {"C:1": 1}}
+        mine = change("0-6", "B:1")
+        assert post(served, number, mine).json() == {"revision": 1}
+    with Served(kb.path, "--project", path) as served:
+        said = "team.sqlite: 2 decided ids are not in the KB made, and kept as they are: B:1, C:1\n"
+        assert said in served.log
+        assert served.client.get("/project/unknown").json() == {"total": 2, "ids": {"B:1": 1, "C:1": 1}}
+        assert served.client.get("/project/unknown?annotator=ben").json() == {"total": 0, "ids": {}}
+        document = json.loads(served.client.get("/project/export").text)
+        assert [mention["gold"] for mention in document["mentions"]] == [[["B:1"]], [["C:1"]]]
+        assert post(served, number, mine).json() == {"revision": 1}  # the very same save again
+        assert post(served, number, change("0-6", "A:4", revision=1)).json() == {"revision": 2}
+        assert post(served, number, change("0-6", "B:1", revision=2)).json() == {"revision": 3}  # had back by undo
+        assert "no concept 'B:2'" in post(served, number, change("0-6", "B:2", revision=3)).text
 
 
 ONES = ",".join(["1"] * 200_000)
@@ -308,6 +343,14 @@ class Saving:
             thread.join()
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """A KB of as many concepts as threads may decide for, each its own."""
+    ids = [*(f"A:{number}" for number in range(20_000)), *(f"{name}:{n}" for name in NAMES for n in range(25))]
+    entities = [Entity(id, (Name(f"concept {id}"),)) for id in ids]
+    return build(tmp_path_factory.mktemp("many") / "many.kb", entities, BuildOptions("many"))
+
+
 def decided_ids(path, number):
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -317,9 +360,9 @@ def decided_ids(path, number):
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_nothing_that_was_answered_is_lost_when_the_service_is_killed(kb, tmp_path, workers) -> None:
+def test_nothing_that_was_answered_is_lost_when_the_service_is_killed(many, tmp_path, workers) -> None:
     path = tmp_path / "team.sqlite"
-    with Served(kb.path, "--project", path, "--workers", workers) as served:
+    with Served(many.path, "--project", path, "--workers", workers) as served:
         numbers = [add(served, str(number)) for number in range(4)]
         with Saving(served, numbers) as saving:
             until(lambda: min(saving.known.values()) >= 20, served)
@@ -329,16 +372,16 @@ def test_nothing_that_was_answered_is_lost_when_the_service_is_killed(kb, tmp_pa
         ids = decided_ids(path, number)
         assert ids == [f"A:{revision}" for revision in range(len(ids))]
         assert saving.known[number] <= len(ids) <= saving.known[number] + 1
-    with Served(kb.path, "--project", path) as served, Project(path, writes=False) as project:
+    with Served(many.path, "--project", path) as served, Project(path, writes=False) as project:
         shown = served.client.get(f"/project/documents/{numbers[0]}").json()
         assert shown["revision"] == views.text_of(project, numbers[0]).revision >= 20
         assert shown["mentions"][0]["gold"] == [[decided_ids(path, numbers[0])[-1]]]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="workers")
-def test_workers_that_save_to_one_document_lose_nothing(kb, tmp_path) -> None:
+def test_workers_that_save_to_one_document_lose_nothing(many, tmp_path) -> None:
     path = tmp_path / "team.sqlite"
-    with Served(kb.path, "--project", path, "--workers", 2) as served:
+    with Served(many.path, "--project", path, "--workers", 2) as served:
         number = add(served, "one")
         conflicts = []
 
@@ -354,13 +397,13 @@ def test_workers_that_save_to_one_document_lose_nothing(kb, tmp_path) -> None:
                             break
                         conflicts.append(answer.status_code)
 
-        threads = [threading.Thread(target=work, args=(name,)) for name in ("anna", "ben", "cleo", "dora")]
+        threads = [threading.Thread(target=work, args=(name,)) for name in NAMES]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
     ids = decided_ids(path, number)
     assert len(ids) == 100
-    for name in ("anna", "ben", "cleo", "dora"):
+    for name in NAMES:
         assert [id for id in ids if id.startswith(name)] == [f"{name}:{each}" for each in range(25)]
     assert set(conflicts) <= {409}

@@ -79,13 +79,17 @@ def add(
     from nomina.pipeline import load
     from nomina.review.filling import fill
     from nomina.review.project import Project
+    from nomina.review.unknown import unknown_in
 
     sources = sources_of(files, None, corpus)
     pipeline = load(linker, kb, k=_CANDIDATES, progress=names_progress())
     with Project(project) as opened:
         filled = fill(opened, read(sources, detect=detect, bare=True), pipeline, annotator)
+        unknown = unknown_in(opened, pipeline.kb)
     known = f", {filled.known:,} of them were there" if filled.known else ""
     click.echo(f"nomina: {filled.documents:,} documents{known}; {filled.mentions:,} mentions", err=True)
+    if unknown:
+        click.echo(f"nomina: {unknown}", err=True)
 
 
 @review.command("next")

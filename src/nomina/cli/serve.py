@@ -13,6 +13,7 @@ from nomina.errors import MissingExtra, UsageError
 from nomina.linkers import DEFAULT
 
 if TYPE_CHECKING:
+    from nomina.kb.store import KnowledgeBase
     from nomina.serve.engine import Engine
 
 TOKEN = "NOMINA_TOKEN"
@@ -111,6 +112,7 @@ def serve(
         address = f"http://{shown}:{bound.getsockname()[1]}"
 
         def ready(engine: Engine) -> None:
+            warn_of_unknown(project, engine.kb)
             click.echo(f"nomina: serves {engine.kb.manifest.name} at {address}", err=True)
 
         answer(settings, bound, workers, ready)
@@ -168,3 +170,15 @@ def check_project(file: Path | None, blind: bool) -> None:
     from nomina.review.project import Project
 
     Project(file).close()
+
+
+def warn_of_unknown(file: Path | None, kb: KnowledgeBase) -> None:
+    """Say how many decided ids of a project the KB does not have: it is opened, and exported, all the same."""
+    if file is None:
+        return
+    from nomina.review.project import Project
+    from nomina.review.unknown import unknown_in
+
+    with Project(file, writes=False) as project:
+        if said := unknown_in(project, kb):
+            click.echo(f"nomina: {file.name}: {said}", err=True)

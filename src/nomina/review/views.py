@@ -89,6 +89,27 @@ def check_annotators(project: Project, names: Sequence[str]) -> None:
             raise UsageError(f"{name!r} has decided nothing in {project.path}; {there}")
 
 
+def gold_ids(project: Project, annotators: Sequence[str] = ()) -> dict[str, int]:
+    """All ids that are decided, with the number of mentions; first those of most."""
+    query = f"""
+    WITH {_LATEST.format(only="")}
+    SELECT id.value, count(*) FROM latest, json_each(latest.gold) part, json_each(part.value) id
+    WHERE latest.state = 'decided' GROUP BY id.value ORDER BY count(*) DESC, id.value
+    """
+    return dict(project.connection.execute(query, {"chosen": json.dumps(annotators)}).fetchall())
+
+
+def ids_ever(project: Project, number: int) -> set[str]:
+    """All ids that anybody has decided in a document, at any time.
+
+    Raises:
+        Unknown: there is none of this number.
+    """
+    text_of(project, number)
+    query = "SELECT DISTINCT gold FROM decisions WHERE document = ?"
+    return {id for (gold,) in project.connection.execute(query, (number,)) for part in json.loads(gold) for id in part}
+
+
 def rows(project: Project, annotators: Sequence[str] = ()) -> list[Row]:
     """All documents, in the order in which they were added."""
     query = f"""

@@ -117,7 +117,7 @@ def _add_reading(app: FastAPI, service: Service) -> None:
     @app.get("/concepts/{id:path}", response_model=ConceptOut, responses=problems(404, 422, 429, 504))
     async def concept(id: Annotated[str, Path(max_length=200, examples=["HP:0001250"])]) -> Response:
         """A concept: names, definition, parents, children, references to other terminologies."""
-        return Response(await service.look_up(lambda engine: engine.concept(id)), media_type=JSON)
+        return _fresh(await service.look_up(lambda engine: engine.concept(id)))
 
     @app.get("/search", response_model=SearchOut, responses=problems(422, 429, 504))
     async def search(
@@ -125,7 +125,12 @@ def _add_reading(app: FastAPI, service: Service) -> None:
         k: Annotated[int, Query(ge=1, le=MOST_CONCEPTS)] = 10,
     ) -> Response:
         """The concept of an id; else concepts with names that begin so, then the linker's. ``rule`` says which."""
-        return Response(await service.look_up(lambda engine: engine.search(q, k)), media_type=JSON)
+        return _fresh(await service.look_up(lambda engine: engine.search(q, k)))
+
+
+def _fresh(answer: str) -> Response:
+    """An answer that another version of the KB may have otherwise, the next time that it is asked."""
+    return Response(answer, media_type=JSON, headers={"cache-control": "no-cache"})
 
 
 def _add_state(app: FastAPI, service: Service) -> None:

@@ -22,6 +22,7 @@ from nomina.linkers.cascade import CascadeLinker
 from nomina.output import as_record
 from nomina.pipeline import Pipeline, load
 from nomina.proposals import SpanLinker
+from nomina.review.unknown import unknown_ids
 from nomina.serve.errors import Refusal
 from nomina.serve.options import Settings
 from nomina.serve.schema import Asked
@@ -61,6 +62,7 @@ class Engine:
         self._linking = linking
         self._reading = ThreadPoolExecutor(1, "reading")
         self._filtered = lru_cache(_VARIANTS)(self._make_filtered)
+        self._searches, self._is_closed = 0, False
         self._reading.submit(next, iter(self.kb)).result()
 
     @classmethod
@@ -83,9 +85,11 @@ class Engine:
         return self.pipeline.kb
 
     def close(self) -> None:
-        """Let both threads end when they have done what they were given."""
-        self._linking.shutdown(wait=False)
-        self._reading.shutdown(wait=False)
+        """Let both threads end when they have done what they were given, and the second half of searches."""
+        self._is_closed = True
+        if self._searches == 0:
+            self._linking.shutdown(wait=False)
+            self._reading.shutdown(wait=False)
 
     async def link(self, jobs: Sequence[Job]) -> list[Linked | Exception]:
         """Link jobs together; each gets its answer or its own error."""
@@ -93,11 +97,21 @@ class Engine:
 
     async def search(self, query: str, k: int) -> str:
         """``SearchOut`` as JSON: the concept of an id; else concepts with such names, then as if it were a mention."""
-        found = await self._on(self._reading, lambda: find(self.kb, query, k))
-        if len(found) < k and not any(candidate.rule in BY_ID for candidate in found):
-            document = Document("search", query, (Mention(((0, len(query)),), query),))
-            found = await self._on(self._linking, lambda: self._with_linked(found, document, k))
+        self._searches += 1  # it asks one thread, then the other; a reload between the two must not have ended that
+        try:
+            found = await self._on(self._reading, lambda: find(self.kb, query, k))
+            if len(found) < k and not any(candidate.rule in BY_ID for candidate in found):
+                document = Document("search", query, (Mention(((0, len(query)),), query),))
+                found = await self._on(self._linking, lambda: self._with_linked(found, document, k))
+        finally:
+            self._searches -= 1
+            if self._is_closed:
+                self.close()
         return _dumped({"candidates": [asdict(candidate) for candidate in found], "kb": self.kb.fingerprint})
+
+    async def unknown(self, ids: Sequence[str]) -> list[str]:
+        """Those that the KB does not have, see ``nomina.review.unknown``."""
+        return await self._on(self._reading, lambda: unknown_ids(self.kb, ids))
 
     async def concept(self, id: str) -> str:
         """``ConceptOut`` as JSON.

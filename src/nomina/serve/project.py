@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -36,6 +37,8 @@ from nomina.serve.service import Service
 _STRICT = {"extra": "forbid"}
 _FORMATS = {"jsonl": "application/x-ndjson", "pubtator": "text/plain", "bioc_xml": "application/xml"}
 _MOST_CHANGES = 5000
+_MOST_UNKNOWN = 100
+_SHOWN = 60
 
 Number = Annotated[int, InPath(ge=1, lt=1 << 62)]
 Names = Annotated[list[str] | None, Query(max_length=100, description="Whose decisions count; by default all.")]
@@ -88,7 +91,8 @@ def add_project(app: FastAPI, service: Service) -> None:
         return
     guarded = [Depends(_checked_host(service.settings.token is not None))]
     _add_reading(app, desk, guarded)
-    _add_writing(app, desk, guarded, service.settings.limits)
+    _add_unknown(app, desk, guarded, service)
+    _add_writing(app, desk, guarded, service)
 
 
 def _checked_host(has_token: bool) -> Any:  # noqa: ANN401
@@ -142,7 +146,19 @@ def _add_reading(app: FastAPI, desk: Desk, guarded: list[Any]) -> None:
         return FileResponse(path, media_type=_FORMATS[format], background=BackgroundTask(folder.cleanup))
 
 
-def _add_writing(app: FastAPI, desk: Desk, guarded: list[Any], limits: Limits) -> None:
+def _add_unknown(app: FastAPI, desk: Desk, guarded: list[Any], service: Service) -> None:
+    @app.get("/project/unknown", dependencies=guarded, responses=problems(403, 422, 429, 503, 504))
+    async def unknown(annotator: Names = None) -> Response:
+        """How many decided ids the KB does not have, and which, with the number of mentions; they stay as they are."""
+        names = _names(annotator)
+        counts = await desk.do(lambda project: views.gold_ids(project, names))
+        ids = await service.look_up(lambda engine: engine.unknown(list(counts)))
+        return _json(_dumped({"total": len(ids), "ids": {id: counts[id] for id in ids[:_MOST_UNKNOWN]}}))
+
+
+def _add_writing(app: FastAPI, desk: Desk, guarded: list[Any], service: Service) -> None:
+    limits = service.settings.limits
+
     @app.post(
         "/project/documents",
         dependencies=guarded,
@@ -171,6 +187,7 @@ def _add_writing(app: FastAPI, desk: Desk, guarded: list[Any], limits: Limits) -
         raw = await read(request, limits.seconds)
         asked = await aside(lambda: parsed(_CHANGE, raw), len(raw))
         by = check_annotator(asked.annotator)
+        await _check_known(service, desk, number, asked.changes)
         revision = await desk.do(lambda project: project.change(number, asked.revision, asked.changes, by, asked.save))
         return _json(_dumped({"revision": revision}))
 
@@ -210,6 +227,23 @@ def _written(project: Project, path: Path, format: str, names: tuple[str, ...]) 
 def _check_size(document: Added, limits: Limits) -> None:
     if len(document.text) > limits.characters:
         raise Refusal(413, f"text has {len(document.text):,} characters, the most is {limits.characters:,}")
+
+
+async def _check_known(service: Service, desk: Desk, number: int, changes: Sequence[Change]) -> None:
+    """Refuse ids that the KB does not have, unless they were decided in the document before: to have them back.
+
+    Raises:
+        Refusal: there is one; or there is no such document.
+    """
+    ids = list(dict.fromkeys(id for change in changes for part in change.gold for id in part))
+    unknown = await service.look_up(lambda engine: engine.unknown(ids))
+    if not unknown:
+        return
+    before = await desk.do(lambda project: views.ids_ever(project, number))
+    for id in unknown:
+        if id not in before:
+            name = service.engine.kb.manifest.name
+            raise Refusal(422, f"the KB {name} has no concept {id[:_SHOWN]!r}: search for another one")
 
 
 def _names(given: list[str] | None) -> tuple[str, ...]:

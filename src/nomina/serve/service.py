@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from nomina.errors import NominaError
 from nomina.serve.batching import Batcher
@@ -19,6 +20,8 @@ LOG = logging.getLogger("nomina.serve")
 
 _LOOKUPS = 64  # that may wait at a time
 _BODIES = 16  # of the largest size, that may be held at a time
+
+T = TypeVar("T")
 
 
 class Service:
@@ -46,7 +49,7 @@ class Service:
             self.desk.close()
         self.engine.close()
 
-    async def look_up(self, ask: Callable[[Engine], Awaitable[str]]) -> str:
+    async def look_up(self, ask: Callable[[Engine], Awaitable[T]]) -> T:
         """What the engine of the moment answers, within the time that a request may take.
 
         Raises:

@@ -4,7 +4,7 @@ import { TokenNeeded, link } from "./client.js";
 import { documentsOf } from "./formats.js";
 import { $, now, say, store, tried } from "./page.js";
 import { keyOf } from "./store.js";
-import { listDocuments, open, showCount } from "./walking.js";
+import { listDocuments, open, showCount, showUnknownIds } from "./walking.js";
 
 let stopped = null;
 
@@ -31,6 +31,7 @@ async function addAll(documents) {
     $("progress").hidden = $("stop").hidden = true;
     say(`${done} of ${documents.length} documents added`);
   }
+  await showUnknownIds();
   if (failed.length) throw new Error(failed[0] + (failed.length > 1 ? ` (and ${failed.length - 1} more)` : ""));
 }
 

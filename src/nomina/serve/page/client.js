@@ -1,8 +1,9 @@
 // Requests to the service that sent this page. A token is kept for this tab only.
 const TOKEN = "nomina.token";
 const MOST = 5000; // mentions that one request to link has
-const concepts = new Map();
 
+let served = null; // the fingerprint of the KB that the service answered with last
+let changed = () => {};
 export class TokenNeeded extends Error {}
 
 /** Somebody has saved the document meanwhile: who, and when. */
@@ -11,6 +12,17 @@ export class Conflict extends Error {
     super(error);
     Object.assign(this, { annotator, time });
   }
+}
+
+/** changed: called when the service answers with another KB than before. */
+export function watch(whenChanged) {
+  changed = whenChanged;
+}
+
+function noted(kb) {
+  const before = served;
+  served = kb;
+  if (before !== null && kb !== before) changed();
 }
 
 export function setToken(token) {
@@ -47,7 +59,11 @@ function post(path, value, signal) {
   return ask(path, { method: "POST", headers, body: JSON.stringify(value), signal });
 }
 
-export const info = () => ask("info");
+export async function info() {
+  const found = await ask("info");
+  served = found.kb.fingerprint;
+  return found;
+}
 
 /** The predictions for a document: of its mentions, or of those that are found where it has none. */
 export async function link({ id, text, mentions, sections }, signal) {
@@ -57,18 +73,22 @@ export async function link({ id, text, mentions, sections }, signal) {
     const part = { id, text, mentions: asked.slice(at, at + MOST), sections };
     const { predictions, kb } = (await post("link", { documents: [part] }, signal)).documents[0];
     found = { predictions: found ? found.predictions.concat(predictions) : predictions, kb };
+    noted(kb);
   }
   return found;
 }
 
 export async function search(words) {
-  return (await ask(`search?${new URLSearchParams({ q: words, k: 10 })}`)).candidates;
+  const { candidates, kb } = await ask(`search?${new URLSearchParams({ q: words, k: 10 })}`);
+  noted(kb);
+  return candidates;
 }
 
-/** A concept; asked once. */
+/** A concept, as the service's KB has it now. */
 export async function concept(id) {
-  if (!concepts.has(id)) concepts.set(id, await ask(`concepts/${encodeURIComponent(id)}`));
-  return concepts.get(id);
+  const found = await ask(`concepts/${encodeURIComponent(id)}`);
+  noted(found.kb);
+  return found;
 }
 
 // Of a project; names are those of the annotators whose decisions count, none: all.
@@ -76,6 +96,7 @@ const whose = (names) => new URLSearchParams(names.map((name) => ["annotator", n
 
 export const projectList = (names) => ask(`project?${whose(names)}`);
 export const projectDocument = (number, names) => ask(`project/documents/${number}?${whose(names)}`);
+export const projectUnknown = (names) => ask(`project/unknown?${whose(names)}`);
 export const projectAdd = (value) => post("project/documents", value);
 export const projectChange = (number, value) => post(`project/documents/${number}/changes`, value);
 

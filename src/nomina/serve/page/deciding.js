@@ -4,7 +4,7 @@ import { sorted } from "./changes.js";
 import * as client from "./client.js";
 import { NIL } from "./formats.js";
 import { textAt } from "./offsets.js";
-import { $, candidatesNow, here, mentionNow, now, say, store, tried } from "./page.js";
+import { $, candidatesNow, decidedNow, here, mentionNow, now, say, store, tried } from "./page.js";
 import { pieces, selectedSpan } from "./text.js";
 import { stateOf } from "./view.js";
 import { anyDocument, draw, go, markNow, open, show, showCount } from "./walking.js";
@@ -25,6 +25,7 @@ const decide = tried((gold, name) => {
 export function accept() {
   const chosen = candidatesNow()[now.choice];
   if (chosen) decide([[chosen.entity_id]], chosen.preferred);
+  else if (decidedNow() !== null) decide(mentionNow().gold, mentionNow().name);
 }
 
 export const nil = () => decide([[NIL]], null);

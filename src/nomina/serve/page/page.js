@@ -1,5 +1,6 @@
 // What all parts of the page share: the documents, where one is, and how something is said.
 import { TokenNeeded } from "./client.js";
+import { NIL } from "./formats.js";
 import { Store } from "./store.js";
 
 const CONFLICT = {
@@ -44,6 +45,15 @@ export function showConflict(key) {
 export const here = () => store.documents.get(now.key);
 export const mentionNow = () => here()?.mentions[now.mention] ?? null;
 export const candidatesNow = () => now.found ?? mentionNow()?.candidates ?? [];
+
+/** The id that is decided of the mention, the first of several; null where none is, or no concept. */
+export function decidedNow() {
+  const id = mentionNow()?.gold?.[0][0] ?? NIL;
+  return id === NIL ? null : id;
+}
+
+/** The id whose concept is shown: of the chosen candidate, else what is decided. */
+export const chosenNow = () => candidatesNow()[now.choice]?.entity_id ?? decidedNow();
 
 export function say(words) {
   $("status").textContent = words;

@@ -69,6 +69,11 @@ export class ProjectStore {
     return best ? String(best.number) : null;
   }
 
+  /** Decided ids that the service's KB does not have: how many, and the first of them with their mentions. */
+  unknown() {
+    return client.projectUnknown(this.#whose);
+  }
+
   /** Read a document, unless something of it is not saved yet; what was read too early is not taken. */
   async load(key) {
     if (this.#isUnsaved(key)) return;

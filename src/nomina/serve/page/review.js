@@ -6,7 +6,7 @@ import { accept, forget, newSpan, nil, remove, search, settle, split, undo } fro
 import { toJsonLines, toPubTator } from "./formats.js";
 import { $, keepIn, now, problem, say, showConflict, store, tried } from "./page.js";
 import { ProjectStore } from "./project.js";
-import { anyDocument, go, open, other, refilter, show, showCount, step } from "./walking.js";
+import { anyDocument, go, open, other, refilter, show, showCount, showUnknownIds, step } from "./walking.js";
 import { download } from "./view.js";
 
 const COMMANDS = {
@@ -54,18 +54,26 @@ function onDrop(event) {
 const exported = (write, format, name) => tried(async () => {
   const isHere = !store.isProject;
   download(name, isHere ? write([...store.documents.values()]) : await store.exported(format));
+  await showUnknownIds();
   say(`Exported ${store.documents.size} documents`);
 });
 
 const begin = tried(async () => {
-  const { kb, project } = await client.info();
-  now.kb = kb.fingerprint;
-  $("kb").textContent = `${kb.name} ${kb.release ?? ""}`;
+  const { project } = await showKb();
   $("token-form").hidden = true;
   if (store.isProject) store.retry();
   else if (project) await openProject(project);
-  if (now.key !== null) showCount();
 });
+
+/** Say which KB is served, and what was linked or decided with another one. */
+async function showKb() {
+  const found = await client.info();
+  now.kb = found.kb.fingerprint;
+  $("kb").textContent = `${found.kb.name} ${found.kb.release ?? ""}`;
+  if (now.key !== null) showCount();
+  await showUnknownIds();
+  return found;
+}
 
 /** Work on the service's project, as soon as somebody has said who is working. */
 async function openProject({ name, blind }) {
@@ -83,6 +91,7 @@ async function openProject({ name, blind }) {
   for (const id of ["project", "uncertain"]) $(id).hidden = false;
   $("forget").hidden = true;
   await open(anyDocument());
+  await showUnknownIds();
 }
 
 function setAnnotator() {
@@ -142,6 +151,7 @@ on("search", "submit", search);
 on("text", "click", onText);
 for (const [id, key] of Object.entries(BUTTONS)) on(id, "click", () => COMMANDS[key]());
 for (const id of ["span", "split"]) on(id, "mousedown", (event) => event.preventDefault()); // keep what is selected
+client.watch(() => showKb().catch(problem));
 document.addEventListener("keydown", onKey);
 document.addEventListener("dragover", (event) => event.preventDefault());
 document.addEventListener("drop", onDrop);

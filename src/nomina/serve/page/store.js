@@ -52,6 +52,11 @@ export class Store {
   /** All is here already; a project reads a document now. */
   load() {}
 
+  /** A project asks the service; here, ids that it does not know are those of the files that were read. */
+  unknown() {
+    return null;
+  }
+
   /** The key of a document that is here; one that another tab has added since is from now on. */
   find(id, text) {
     const key = keyOf(id, text);

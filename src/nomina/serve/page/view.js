@@ -66,6 +66,11 @@ export function showConcept(box, found) {
   box.replaceChildren(title, list);
 }
 
+/** A candidate of another version of the KB, which this one does not have. */
+export function showUnknown(box, id, why) {
+  box.replaceChildren(make("h3", {}, make("span", { className: "id", textContent: id })), make("p", { textContent: why }));
+}
+
 /** Hand a file to the browser. */
 export function download(name, content) {
   const address = URL.createObjectURL(new Blob([content], { type: "text/plain;charset=utf-8" }));

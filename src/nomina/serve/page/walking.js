@@ -2,9 +2,9 @@
 import { concept } from "./client.js";
 import { NIL } from "./formats.js";
 import { offsetsOf } from "./offsets.js";
-import { $, candidatesNow, here, mentionNow, now, problem, say, showConflict, store } from "./page.js";
+import { $, candidatesNow, chosenNow, decidedNow, here, mentionNow, now, problem, say, showConflict, store } from "./page.js";
 import { select, showText } from "./text.js";
-import { showCandidates, showConcept, stateOf } from "./view.js";
+import { showCandidates, showConcept, showUnknown, stateOf } from "./view.js";
 
 let opening = 0;
 
@@ -64,12 +64,21 @@ export function showCount() {
   $("undo").disabled = !store.canUndo;
 }
 
-/** Look at a mention by its number; -1 is none. */
+/** Say how many decided ids of a project the KB does not have. */
+export async function showUnknownIds() {
+  const { total, ids } = (await store.unknown()) ?? { total: 0, ids: {} };
+  const first = Object.entries(ids).slice(0, 3).map(([id, mentions]) => `${id} (${mentions})`);
+  const said = `${total} decided ${total === 1 ? "id is" : "ids are"} not in this version of the KB: ${first.join(", ")}`;
+  $("unknown").textContent = `${said}${total > first.length ? ", …" : ""}. They stay, and are exported.`;
+  $("unknown").hidden = total === 0;
+}
+
+/** Look at a mention by its number; -1 is none. What is decided is chosen; -1, where it is no candidate. */
 export function go(number, focus = false) {
   Object.assign(now, { mention: number, found: null });
   const mention = mentionNow();
   const chosen = mention?.candidates.findIndex(({ entity_id: id }) => mention.gold?.[0][0] === id) ?? -1;
-  now.choice = Math.max(0, chosen);
+  now.choice = chosen >= 0 || decidedNow() !== null ? chosen : 0;
   const mark = markNow();
   if (focus) mark?.focus({ preventScroll: true });
   show();
@@ -96,7 +105,8 @@ export function show() {
   $("state").textContent = stateOf(mention, NIL);
   $("candidates-title").textContent = now.found ? "Found" : "Candidates";
   showCandidates($("candidates"), candidatesNow(), now.choice, choose);
-  $("accept").disabled = $("other").disabled = candidatesNow().length === 0;
+  $("other").disabled = candidatesNow().length === 0;
+  $("accept").disabled = chosenNow() === null;
   showChosen();
 }
 
@@ -111,20 +121,21 @@ function choose(number) {
 export function other(by) {
   const all = candidatesNow().length;
   if (!all) return;
-  choose((now.choice + by + all) % all);
+  choose(now.choice < 0 && by < 0 ? all - 1 : (now.choice + by + all) % all);
   const { preferred, entity_id: id } = candidatesNow()[now.choice];
   say(`Candidate ${now.choice + 1} of ${all}: ${preferred}, ${id}`);
 }
 
 async function showChosen() {
-  const id = candidatesNow()[now.choice]?.entity_id;
+  const id = chosenNow();
   $("concept").replaceChildren();
-  if (id === undefined) return;
+  if (id === null) return;
   try {
     const found = await concept(id);
-    if (candidatesNow()[now.choice]?.entity_id === id) showConcept($("concept"), found);
+    if (chosenNow() === id) showConcept($("concept"), found);
   } catch (error) {
-    problem(error);
+    if (error.status !== 404) problem(error);
+    else if (chosenNow() === id) showUnknown($("concept"), id, error.message);
   }
 }
 
