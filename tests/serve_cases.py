@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -18,6 +19,7 @@ import httpx
 JSON = {"content-type": "application/json"}
 NDJSON = {"content-type": "application/x-ndjson"}
 PATIENCE = 120.0  # seconds; for machines that do much else
+ASKED = 30.0  # seconds that an answer may take while something is waited for: it is asked again then
 
 
 class Served:
@@ -53,7 +55,7 @@ class Served:
             self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE)
             until(self.is_ready, self)
         except BaseException:
-            self.process.kill()
+            self.kill()
             raise
         return self
 
@@ -64,8 +66,15 @@ class Served:
         try:
             self.process.wait(PATIENCE)
         finally:
-            self.process.kill()
-            self._reader.join(PATIENCE)
+            self.kill()
+
+    def kill(self) -> None:
+        """End it with its workers, which hold its stderr too: closing that while it is read would wait for them."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL) if os.name == "posix" else self.process.kill()
+        self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        if not self._reader.is_alive():
             self.process.stderr.close()
 
     def is_ready(self) -> bool:
@@ -101,7 +110,7 @@ class Served:
         return [json.loads(line) for line in answer.text.splitlines()]
 
     def metric(self, name: str) -> float:
-        text = self.client.get("/metrics").text
+        text = self.client.get("/metrics", timeout=ASKED).text
         return float(next(line.split()[-1] for line in text.splitlines() if line.startswith(f"{name} ")))
 
 

@@ -127,6 +127,16 @@ def test_add_takes_gold_as_an_annotators_decisions(run, tmp_path, kb) -> None:
     assert run("add", project, corpus, "--annotator", "an,na")[0] == 2
 
 
+def test_add_counts_gold_that_the_kb_does_not_have(run, tmp_path, kb) -> None:
+    corpus, project = tmp_path / "gold.pubtator", tmp_path / "team.sqlite"
+    lines = "".join(f"7\t0\t6\tAtaxia\tsign\t{id}\n" for id in ("T:5", "U:1", "t:5", "-1", "U:2", "U:3", "U:4", "U:1"))
+    corpus.write_text(f"7|t|Ataxia.\n7|a|None.\n{lines}\n", encoding="utf-8")
+    code, _, err = run("add", project, corpus, "--kb", kb.path, "--linker", "dictionary")
+    name = kb.manifest.name
+    told = f"nomina: 4 decided ids are not in the KB {name}, and kept as they are: U:1, U:2, U:3, ...\n"
+    assert (code, err.endswith(told)) == (0, True), err
+
+
 ATAXIA = {"text": "Ataxia", "infons": {"identifier": "T:5"}, "locations": [{"offset": 0, "length": 6}]}
 BIOC = [
     {"id": "7", "passages": [{"offset": 0, "text": "Ataxia. A fit.", "annotations": [ATAXIA]}]},

@@ -9,7 +9,7 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from browser_cases import browser  # noqa: F401, the fixture
 from page_cases import add, exported, looks_right, marks, press, says, state, words
-from serve_cases import Served
+from serve_cases import PATIENCE, Served
 
 from nomina.corpora import read_corpus
 from nomina.kb.build import BuildOptions, build
@@ -161,7 +161,7 @@ def test_what_a_killed_service_did_not_save_is_sent_to_the_next_one(opened, kb, 
         press(page, "a")
         saved(page)
         service.process.kill()
-        service.process.wait()
+        service.process.wait(PATIENCE)
         press(page, "j", "x")
         saved(page, "Not saved")
         page.wait_for_function(

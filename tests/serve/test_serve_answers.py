@@ -16,7 +16,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
 
 import httpx
-from serve_cases import Served, until
+from serve_cases import PATIENCE, Served, until
 
 from nomina.kb.build import BuildOptions, build
 from nomina.kb.store import KnowledgeBase
@@ -45,12 +45,12 @@ class Asking:
         for text in TEXTS:
             self._texts.put(text)
         self.allowed = threading.Semaphore(0)  # texts that may be sent
-        self._threads = [threading.Thread(target=self._ask) for _ in range(CLIENTS)]
+        self._threads = [threading.Thread(target=self._ask, daemon=True) for _ in range(CLIENTS)]
         for thread in self._threads:
             thread.start()
 
     def _ask(self) -> None:
-        with httpx.Client(base_url=self._url, timeout=120) as client:
+        with httpx.Client(base_url=self._url, timeout=PATIENCE) as client:
             while True:
                 self.allowed.acquire()
                 try:
@@ -73,7 +73,7 @@ class Asking:
         """When all texts have an answer."""
         self.allowed.release(len(TEXTS))
         for thread in self._threads:
-            thread.join()
+            thread.join(PATIENCE)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("httpx")
 
 import httpx
-from serve_cases import Served, until
+from serve_cases import PATIENCE, Served, until
 
 from nomina.errors import UsageError
 from nomina.kb.build import BuildOptions, build
@@ -40,10 +40,10 @@ class Asking:
         self.failed: list[str] = []
         self._stop = threading.Event()
         self._url = f"http://127.0.0.1:{served.port}"
-        self._threads = [threading.Thread(target=self._ask) for _ in range(clients)]
+        self._threads = [threading.Thread(target=self._ask, daemon=True) for _ in range(clients)]
 
     def _ask(self) -> None:
-        with httpx.Client(base_url=self._url, timeout=120) as client:
+        with httpx.Client(base_url=self._url, timeout=PATIENCE) as client:
             while not self._stop.is_set():
                 try:
                     answer = client.post("/link", json={"text": TEXT})
@@ -65,7 +65,8 @@ class Asking:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join()
+            thread.join(2 * PATIENCE)
+        assert not any(thread.is_alive() for thread in self._threads)
 
 
 @pytest.fixture
@@ -122,11 +123,11 @@ def test_what_was_accepted_is_answered_before_the_end(copy, workers) -> None:
     body = {"text": "short stature, ataxia and febrile seizures. " * 10_000}
     with Served(copy, "--workers", workers) as served:
         answers: list[httpx.Response] = []
-        threads = [threading.Thread(target=lambda: answers.append(served.client.post("/link", json=body)))]
-        threads[0].start()
+        asking = threading.Thread(target=lambda: answers.append(served.client.post("/link", json=body)), daemon=True)
+        asking.start()
         until(lambda: served.metric("nomina_queue_documents") == 1, served)
         served.signal(signal.SIGTERM)
-        threads[0].join()
+        asking.join(PATIENCE)
         assert served.process.wait(60) == 0
     assert [answer.status_code for answer in answers] == [200]
     assert len(answers[0].json()["documents"][0]["predictions"]) == 30_000
@@ -156,6 +157,37 @@ def test_a_service_ends_after_its_time_whatever_still_goes_on() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", timeout=60)
     assert done.returncode == 0
     assert "ends before all is done that was given up" in done.stderr
+
+
+def test_a_signal_that_comes_while_a_thread_is_started_ends_the_service() -> None:
+    """Starting one takes a lock that starting another one in a signal's handler would wait for without end."""
+    program = """
+import asyncio, os, signal, threading
+from types import SimpleNamespace as Made
+import uvicorn
+from nomina.serve import server
+from nomina.serve.options import Limits
+
+async def nothing(self, sockets): pass
+
+async def play():
+    uvicorn.Server.startup = nothing
+    made = server._Server.__new__(server._Server)
+    made.should_exit = False
+    made._service = Made(settings=Made(limits=Limits()), metrics=Made(set=lambda *_: None))
+    await made.startup([])
+    for number in (signal.SIGTERM, signal.SIGINT):
+        made.should_exit = False
+        with threading._active_limbo_lock:
+            os.kill(os.getpid(), number)
+            sum(range(100_000))
+        await asyncio.sleep(0.1)
+        assert made.should_exit
+
+asyncio.run(play())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def workers_of(served: Served) -> list[int]:
@@ -206,7 +238,7 @@ def test_workers_end_with_their_parent(copy) -> None:
         until(lambda: len(workers_of(served)) == 2, served)
         workers = workers_of(served)
         served.process.kill()
-        served.process.wait()
+        served.process.wait(PATIENCE)
         deadline = time.monotonic() + 60
         while any(map(is_alive, workers)):
             assert time.monotonic() < deadline

@@ -17,7 +17,7 @@ pytest.importorskip("httpx")
 
 import httpx
 from review_cases import save
-from serve_cases import JSON, Served, until
+from serve_cases import JSON, PATIENCE, Served, until
 
 from nomina.cli.main import main
 from nomina.corpora import read_corpus
@@ -318,7 +318,7 @@ class Saving:
     def __init__(self, served: Served, numbers: list[int]) -> None:
         self.known: dict[int, int] = dict.fromkeys(numbers, 0)
         self._url, self._stop = f"http://127.0.0.1:{served.port}", threading.Event()
-        self._threads = [threading.Thread(target=self._save, args=(number,)) for number in numbers]
+        self._threads = [threading.Thread(target=self._save, args=(number,), daemon=True) for number in numbers]
 
     def _save(self, number: int) -> None:
         with httpx.Client(base_url=self._url, timeout=60) as client:
@@ -340,7 +340,8 @@ class Saving:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join()
+            thread.join(PATIENCE)
+        assert not any(thread.is_alive() for thread in self._threads)
 
 
 @pytest.fixture(scope="module")
@@ -367,7 +368,7 @@ def test_nothing_that_was_answered_is_lost_when_the_service_is_killed(many, tmp_
         with Saving(served, numbers) as saving:
             until(lambda: min(saving.known.values()) >= 20, served)
             os.killpg(served.process.pid, signal.SIGKILL)
-            served.process.wait()
+            served.process.wait(PATIENCE)
     for number in numbers:
         ids = decided_ids(path, number)
         assert ids == [f"A:{revision}" for revision in range(len(ids))]
@@ -397,11 +398,11 @@ def test_workers_that_save_to_one_document_lose_nothing(many, tmp_path) -> None:
                             break
                         conflicts.append(answer.status_code)
 
-        threads = [threading.Thread(target=work, args=(name,)) for name in NAMES]
+        threads = [threading.Thread(target=work, args=(name,), daemon=True) for name in NAMES]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(PATIENCE)
     ids = decided_ids(path, number)
     assert len(ids) == 100
     for name in NAMES:

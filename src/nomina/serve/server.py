@@ -141,12 +141,13 @@ class _Server(uvicorn.Server):
         for listening in sockets or ():
             listening.listen(_BACKLOG)
         loop = asyncio.get_running_loop()
-        _handle(signal.SIGTERM, self._end)
+        # On the loop: it starts a thread, and what a handler interrupts may hold the lock that this takes.
+        _handle(signal.SIGTERM, lambda: loop.call_soon_threadsafe(self._end))
         if parent := multiprocessing.parent_process():
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears of it and says what to do
             threading.Thread(target=self._end_after, args=(parent,), daemon=True).start()
         else:
-            _handle(signal.SIGINT, self._end)
+            _handle(signal.SIGINT, lambda: loop.call_soon_threadsafe(self._end))
         if _RELOAD is not None:
             _handle(_RELOAD, lambda: loop.call_soon_threadsafe(self._service.reload))
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {_RELOAD})
