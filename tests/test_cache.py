@@ -18,6 +18,7 @@ from nomina.kb.sources import default_kb
 from nomina.lexicon import Lexicon
 from nomina.linkers import LINKERS
 from nomina.linkers.tfidf import TfidfLinker
+from nomina.name_words import NameWords
 from nomina.span_words import KnownWords
 from nomina.types import Entity, Name
 
@@ -74,6 +75,15 @@ def test_nothing_that_a_linker_keeps_is_foreign(folder, make_kb, name):
     kb = make_kb({"HP:0000118": "Phenotypic abnormality", "HP:0001250": ("Seizure", "Fit")})
     load_linker(name, kb).link_text("A seizure, and very short broken fingers.")
     found = entries()
+    assert {entry.fingerprint for entry in found} == {kb.fingerprint}
+    assert others(found) == (0, 0)
+
+
+def test_vectors_of_words_are_of_the_words(folder, make_kb):
+    kb, encoder = make_kb({"A:1": ("Seizure", "Fit")}), OnnxEncoder(ENCODER)
+    NameWords(kb, encoder, encoder.fingerprint, KnownWords(kb))
+    found = entries()
+    assert [entry.kind for entry in found] == ["spans", "spans"]
     assert {entry.fingerprint for entry in found} == {kb.fingerprint}
     assert others(found) == (0, 0)
 

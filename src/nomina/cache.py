@@ -20,7 +20,8 @@ from nomina.kb.get import fetched_again
 from nomina.kb.store import KnowledgeBase
 
 Kind = Literal["kb", "lexicon", "spans", "tfidf", "index", "trie", "downloads"]
-"""KBs by name; tables of names and variants; words of names; TF-IDF's lists; vectors; tries; broken-off downloads."""
+"""KBs by name; tables of names and variants; words of names and their vectors; TF-IDF's lists; vectors of names; tries;
+broken-off downloads."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -36,7 +37,7 @@ _FOLDERS: dict[Kind, str] = {
 _NAMES: dict[Kind, re.Pattern[str]] = {
     "kb": re.compile(r"(?P<name>hpo)-[0-9a-f]{12}\.kb|(?P<got>[a-z0-9-]+)-get-[0-9a-f]{12}\.kb"),
     "lexicon": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+\.table"),
-    "spans": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+\.words"),
+    "spans": re.compile(r"(?P<kb>[0-9a-f]{32})\.(?:[^.]+\.words|[^.]+\.[^.]+\.vectors)"),
     "tfidf": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+\.postings"),
     "index": re.compile(r"(?P<kb>[0-9a-f]{32})\.(?P<encoder>[^.]+)\.(?P<index>[a-z0-9-]+)\.[^.]+"),
     "trie": re.compile(r"(?P<kb>[0-9a-f]{32})\.[^.]+(\.[0-9a-f]{32})?\.[^.]+\.trie"),

@@ -9,20 +9,19 @@ Of phrases that overlap the likeliest stays.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nomina.artifact import Artifact
+from nomina.counterparts import NAME_WORD, PHRASE_WORD, Counterparts
 from nomina.errors import ArtifactError
 from nomina.kb.store import Owner, Subset
 from nomina.linkers.base import NO_ROW, Level, Rule
 from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.fitted import read_fitted, write_fitted
+from nomina.name_words import NameWords
 from nomina.span_words import (
     KnownWords,
     Term,
@@ -48,12 +47,7 @@ PHENOTYPES = "HP:0000118"
 """Where a KB has this concept, phrases are read as concepts under it: not as modes of inheritance or modifiers."""
 
 _NAMES = 24  # near a phrase, that are compared with it
-_NAME_WORD = 0.5  # the least cosine of a name's word with its counterpart
-_PHRASE_WORD = 0.4
 _DECIMALS = 6
-_KEPT = 1 << 15  # vectors of words, some 30 MB
-
-Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +138,6 @@ class SpanLinker:
     def __init__(self, linker: CascadeLinker, model: SpanModel, within: Subset | None = None) -> None:
         self.linker, self.model, self.within = linker, model, within
         self.known = KnownWords(linker.kb)
-        self._vectors: dict[str, Vector] = {}
         self._name_terms = lru_cache(maxsize=1 << 15)(lambda row: terms(linker.kb.names[row].split()))
         self._under = lru_cache(maxsize=1 << 8)(lambda concept: linker.kb.subset((concept,)).rows)
 
@@ -171,15 +164,31 @@ class SpanLinker:
 
     def hits(self, proposals: Sequence[Proposal], least: float) -> list[list[Hit]]:
         """The names of a cosine of at least ``least`` whose words and a phrase's have counterparts; by phrase."""
-        near = self._near(proposals, least)
-        self._encode(proposals, near.values())
-        found: dict[tuple[str, ...], list[Hit]] = {}
-        for proposal in proposals:
-            if proposal.queries not in found:
-                rows = near[proposal.queries]
-                compared = ((row, cosine, self._missing(proposal, row, rows)) for row, cosine in rows.items())
-                found[proposal.queries] = [Hit(row, c, lack) for row, c, lack in compared if lack is not None]
-        return [found[proposal.queries] for proposal in proposals]
+        words = {proposal.words: proposal.terms for proposal in proposals}
+        if not words:
+            return []
+        self._counterparts.learn(term.word for terms in words.values() for term in terms)
+        possible = self._counterparts.possible(list(words.values()))
+        left = {words for words, is_possible in zip(words, possible.tolist(), strict=True) if is_possible}
+        asked = {proposal.queries: proposal.terms for proposal in proposals if proposal.words in left}
+        found = {
+            queries: [Hit(row, cosine, lack) for row, cosine, lack in self._compared(asked[queries], rows)]
+            for queries, rows in self._near(asked, least).items()
+        }
+        return [found[proposal.queries] if proposal.words in left else [] for proposal in proposals]
+
+    def _compared(self, phrase: Sequence[Term], near: Mapping[int, float]) -> Iterator[tuple[int, float, float]]:
+        """The near names whose words and a phrase's have counterparts, with their cosine and what they lack."""
+        for row, cosine in near.items():
+            missing = self._missing(phrase, row, near)
+            if missing is not None:
+                yield row, cosine, missing
+
+    @cached_property
+    def _counterparts(self) -> Counterparts:
+        embedding = self.linker.embedding
+        names = NameWords(self.linker.kb, embedding.encoder, embedding.fingerprint, self.known)
+        return Counterparts(names, embedding.encoder, self._allowed.rows)
 
     @cached_property
     def _allowed(self) -> Subset:
@@ -200,9 +209,8 @@ class SpanLinker:
         ]
         return sorted(owners, key=lambda owner: (SCOPES.index(owner.name.scope), owner.number))
 
-    def _near(self, proposals: Sequence[Proposal], least: float) -> dict[tuple[str, ...], dict[int, float]]:
+    def _near(self, asked: Iterable[tuple[str, ...]], least: float) -> dict[tuple[str, ...], dict[int, float]]:
         """Rows near what is asked for a phrase, and the higher cosine of each."""
-        asked = dict.fromkeys(proposal.queries for proposal in proposals)
         texts = list(dict.fromkeys(query for queries in asked for query in queries))
         if not texts:
             return {}
@@ -213,31 +221,21 @@ class SpanLinker:
         }
         return {q: dict(sorted((pair for query in q for pair in near[query]), key=lambda pair: pair[1])) for q in asked}
 
-    def _encode(self, proposals: Sequence[Proposal], near: Iterable[Mapping[int, float]]) -> None:
-        """Make vectors of the words to be compared that have none yet."""
-        if len(self._vectors) > _KEPT:
-            self._vectors.clear()
-        compared = [term for rows in near for row in rows for term in self._name_terms(row)]
-        compared += [term for proposal in proposals for term in proposal.terms]
-        new = list(dict.fromkeys(term.word for term in compared if term.word not in self._vectors))
-        if new:
-            self._vectors.update(zip(new, self.linker.embedding.encoder.encode(new), strict=True))
-
-    def _missing(self, proposal: Proposal, row: int, near: Iterable[int]) -> float | None:
+    def _missing(self, terms: Sequence[Term], row: int, near: Iterable[int]) -> float | None:
         """What the words in which a name differs lack to 1 in sum; None where one of either side has no counterpart.
 
         Counterparts are looked for among the words in which they differ: "short" is not "lower" in "lower limbs".
         """
-        said, named = comparable(proposal.terms, self._name_terms(row))
+        said, named = comparable(terms, self._name_terms(row))
         phrase, name = unshared(said, named), unshared(named, said)
         name = [term for term in name if not is_unsaid(term)]
-        if not phrase and (not name or self._is_implied(row, proposal.terms, name, near)):
+        if not phrase and (not name or self._is_implied(row, terms, name, near)):
             return 0.0
         if not phrase or not name or not self.may_differ(row, phrase, name):
             return None
-        left, right = (np.stack([self._vectors[term.word] for term in terms]) for terms in (name, phrase))
+        left, right = (self._counterparts.vectors([term.word for term in each]) for each in (name, phrase))
         cosines = left @ right.T
-        if cosines.max(axis=1).min() < _NAME_WORD or cosines.max(axis=0).min() < _PHRASE_WORD:
+        if cosines.max(axis=1).min() < NAME_WORD or cosines.max(axis=0).min() < PHRASE_WORD:
             return None
         return float((1 - cosines.max(axis=1)).sum())
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -42,7 +43,7 @@ _RESTRICTING = frozenset(
     """.split()
 )
 _UNSAID = frozenset("system tract".split())
-_MEASURED = frozenset("level concentration circulating blood serum plasma cell".split())
+_MEASURED = "level concentration circulating blood serum plasma cell"
 _OPPOSITE_PREFIXES = (("hyper", "hypo"), ("macro", "micro"), ("brady", "tachy"), ("poly", "oligo"))
 PREPOSITIONS = frozenset("of in with on at to for by from due".split())
 _EMPTY = frozenset(
@@ -81,6 +82,12 @@ _EMPTY = frozenset(
 
 SPANS_VERSION = f"1-{LEXICON_VERSION}"
 """Changes with the word lists; the number is raised when what is kept of a KB's names changes."""
+
+WORD_LISTS = blake2b(
+    " ".join([_VAGUE, *sorted(_RESTRICTING), *sorted(_UNSAID), _MEASURED, *sorted(PREPOSITIONS)]).encode(),
+    digest_size=4,
+).hexdigest()
+"""A digest of the lists that say what a word of a name is."""
 
 _ABNORMALITY_OF = re.compile(r"abnormality of (.*)")
 _ABNORMAL_MORPHOLOGY = re.compile(r"abnormal (.*) morphology")
@@ -157,7 +164,7 @@ def families(word: str) -> tuple[str, ...]:
 _VAGUE_FAMILIES = frozenset(part for word in _VAGUE.split() for part in families(word))
 _ABNORMALITY = families(ABNORMALITY)
 _DIRECTIONS = frozenset(families("increased") + families("decreased"))
-_MEASURED_FAMILIES = frozenset(part for word in _MEASURED for part in families(word))
+_MEASURED_FAMILIES = frozenset(part for word in _MEASURED.split() for part in families(word))
 _PAIRS = [pair.split() for pair in _OPPOSITES.split(",")]
 _OPPOSITE_FAMILIES = {families(a)[-1:] + families(b)[-1:] for x, y in _PAIRS for a, b in ((x, y), (y, x))}
 _OPPOSITES_OF = {one: frozenset(b for a, b in _OPPOSITE_FAMILIES if a == one) for one, _ in _OPPOSITE_FAMILIES}
@@ -202,7 +209,7 @@ def comparable(phrase: Sequence[Term], name: Sequence[Term]) -> tuple[Sequence[T
     said = _directions(phrase)
     if not said or said != _directions(name):
         return phrase, name
-    left, right = ([term for term in terms if not _is_measured(term)] for terms in (phrase, name))
+    left, right = ([term for term in terms if not is_measured(term)] for terms in (phrase, name))
     return (left, right) if _directions(left).total() < len(left) else (phrase, name)
 
 
@@ -210,7 +217,13 @@ def _directions(terms: Sequence[Term]) -> Counter[str]:
     return Counter(part for term in terms for part in term.families if part in _DIRECTIONS)
 
 
-def _is_measured(term: Term) -> bool:
+def is_direction(term: Term) -> bool:
+    """Whether a word calls something high or low."""
+    return not _DIRECTIONS.isdisjoint(term.families)
+
+
+def is_measured(term: Term) -> bool:
+    """Whether a word is one of measuring: "level", "serum"."""
     return _MEASURED_FAMILIES.issuperset(term.families)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nomina.bulk.dedup import RememberingLinker
 from nomina.bulk.options import Options
+from nomina.counterparts import Counterparts
 from nomina.encoders.onnx import OnnxEncoder
 from nomina.errors import UsageError
 from nomina.index.int8 import Int8Index
@@ -17,7 +18,6 @@ from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.embedding import EmbeddingLinker
 from nomina.linkers.tfidf import TfidfLinker
 from nomina.pipeline import Pipeline, load
-from nomina.proposals import SpanLinker
 
 CPU = "cpu"
 
@@ -110,10 +110,8 @@ def make_new(pipeline: Pipeline, threads: int) -> None:
     a search may use, which vectors and scores do not depend on.
     """
     for part in _parts(pipeline.linker, pipeline.spans):
-        if isinstance(part, RememberingLinker):
+        if isinstance(part, RememberingLinker | EmbeddingLinker | Counterparts):
             part.forget()
-        if isinstance(part, EmbeddingLinker | SpanLinker):
-            part._vectors = {}
         if isinstance(part, EmbeddingLinker) and isinstance(part.encoder, OnnxEncoder):
             part.encoder.threads = threads
         if isinstance(part, Int8Index):

@@ -100,6 +100,10 @@ class EmbeddingLinker(Linker):
         for prediction in super().link(documents, k=depth, threshold=threshold, within=within, level=level):
             yield judged(prediction, self.calibration, k, abstains=abstains)
 
+    def forget(self) -> None:
+        """Empty what is kept of texts, which later vectors hang on in their last bits."""
+        self._vectors = {}
+
     def nearest(self, texts: Sequence[str], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
         """The k nearest names to each of many texts that stand alone, as ``rank`` gives them."""
         vectors = self._encoded(texts)

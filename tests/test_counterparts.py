@@ -1,0 +1,143 @@
+"""What is known of phrases by their words alone: nothing that a comparison with every name would find is left out."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+from word_encoder import WordEncoder
+
+from nomina import counterparts
+from nomina.counterparts import Counterparts
+from nomina.kb.store import KnowledgeBase
+from nomina.linkers.cascade import CascadeLinker
+from nomina.name_words import Is, NameWords, Ragged
+from nomina.proposals import SpanLinker, SpanModel
+from nomina.span_words import KnownWords, families, terms
+from nomina.spans import Proposal
+
+ANY = SpanModel((0.0, 1.0, -1.0), 0.5)
+WORDS = """
+    lung kidney heart renal pulmonary cardiac cyst mass lesion tumour late early severe blood serum level levels low
+    decreased increased high abnormality problem system tract of the speed pale white double-barrelled barrelled
+""".split()
+ALIKE = {
+    "cyst mass": 0.45,
+    "mass lesion": 0.55,
+    "tumour lesion": 0.9,
+    "late early": 0.9,
+    "pale white": 0.399,
+    "speed heart": 0.6,
+    "severe lesion": 0.7,
+    "problem pale": 0.8,
+    "blood kidney": 0.6,
+}
+
+
+def phrase(*words: str) -> Proposal:
+    text = " ".join(words)
+    return Proposal(((0, len(text)),), text, words)
+
+
+@pytest.fixture(scope="module")
+def kb(make_kb) -> KnowledgeBase:
+    rng = random.Random(7)
+    names = [f"Abnormality of the {organ}" for organ in ("lung", "kidney", "heart", "urinary system")]
+    names += [" ".join(rng.choices(WORDS, k=rng.randint(1, 4))) for _ in range(150)]
+    return make_kb({f"A:{i}": name for i, name in enumerate(dict.fromkeys(names))}, {"A:9": ["A:8"], "A:20": ["A:9"]})
+
+
+@pytest.fixture(scope="module")
+def linker(kb: KnowledgeBase) -> SpanLinker:
+    return SpanLinker(CascadeLinker(kb, WordEncoder(ALIKE), index="float32"), ANY)
+
+
+@pytest.fixture(scope="module")
+def phrases() -> list[Proposal]:
+    rng = random.Random(8)
+    longer = [phrase(*rng.choices(WORDS, k=rng.randint(3, 5))) for _ in range(400)]
+    return [*map(phrase, WORDS), *(phrase(*pair) for pair in product(WORDS, repeat=2)), *longer]
+
+
+def test_the_comparison_finds_nothing_else(
+    linker: SpanLinker, phrases: list[Proposal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = linker.hits(phrases, 0.0)
+    assert sum(map(bool, found)) > 100
+    possible = linker._counterparts.possible([proposal.terms for proposal in phrases])
+    assert 100 < possible.sum() < 0.6 * len(phrases)
+    monkeypatch.setattr(Counterparts, "possible", lambda self, given: np.ones(len(given), np.bool_))
+    assert linker.hits(phrases, 0.0) == found
+
+
+def test_what_is_not_possible_is_not_encoded(linker: SpanLinker) -> None:
+    encoder = linker.linker.embedding.encoder
+    linker.hits([phrase("lung", "cyst")], 0.0)
+    encoder.texts.clear()
+    assert linker.hits([phrase("lung", "gadolinium"), phrase("lung", "gadolinium", "cyst")], 0.0) == [[], []]
+    assert encoder.texts == ["gadolinium"]
+    linker.hits([phrase("lung", "gadolinium")], 0.0)
+    assert encoder.texts == ["gadolinium"], "a word is encoded once"
+    linker._counterparts.forget()
+    linker.hits([phrase("lung", "gadolinium")], 0.0)
+    assert encoder.texts == ["gadolinium", "gadolinium"]
+
+
+def test_only_names_that_are_allowed_count(kb: KnowledgeBase) -> None:
+    names = NameWords(kb, WordEncoder(ALIKE), WordEncoder.fingerprint, KnownWords(kb))
+    asked = [terms(("lung", "abnormality"))]
+    for allowed in (True, False):
+        some = Counterparts(names, WordEncoder(ALIKE), np.full(len(kb.names), allowed))
+        some.learn(("lung", "abnormality"))
+        assert some.possible(asked).tolist() == [allowed]
+
+
+def test_room_for_few_words_changes_nothing(
+    linker: SpanLinker, phrases: list[Proposal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [proposal.terms for proposal in phrases]
+    words = [term.word for terms in asked for term in terms]
+    linker._counterparts.learn(words)
+    expected = linker._counterparts.possible(asked).tolist()
+    monkeypatch.setattr(counterparts, "_ROOM", 0)
+    monkeypatch.setattr(counterparts, "_FEWEST", 6)
+    monkeypatch.setattr(counterparts, "_BLOCK", 3)
+    monkeypatch.setattr(counterparts, "_CELLS", 1)
+    cramped = SpanLinker(linker.linker, ANY)._counterparts
+    cramped.learn(words)
+    assert cramped.possible(asked).tolist() == expected
+    assert cramped._kept.room == len(cramped._kept._slots) == 6
+    assert cramped.possible([]).tolist() == []
+
+
+def test_the_words_of_names_are_kept(kb: KnowledgeBase) -> None:
+    encoder = WordEncoder(ALIKE)
+    made = NameWords(kb, encoder, encoder.fingerprint, KnownWords(kb))
+    encoder.texts.clear()
+    again = NameWords(kb, encoder, encoder.fingerprint, KnownWords(kb))
+    assert encoder.texts == [], "they are read and not made again"
+    words = list(again.place)
+    assert again.vectors.tobytes() == made.vectors.tobytes() == encoder.encode(words).tobytes()
+    for row, key in enumerate(kb.names):
+        numbers, (count,) = again.of_names.of(np.array([row]))
+        assert [words[number] for number in numbers] == [term.word for term in terms(key.split())]
+        assert len(numbers) == count
+    for word in ("renal", "kidney"):
+        assert again.place[word] in again.holding(families("kidney")[0])
+    assert {word for word, is_part in zip(words, again.are(Is.PART), strict=True) if is_part} >= {"lung", "renal"}
+    assert {words[i] for i in np.flatnonzero(again.are(Is.UNSAID))} == {"system", "tract"}
+    assert {words[i] for i in np.flatnonzero(again.are(Is.RESTRICTING))} == {"late", "early", "severe"}
+    assert {words[i] for i in np.flatnonzero(again.are(Is.ABNORMALITY))} == {"abnormality", "problem"}
+    assert {"blood", "level"} <= {words[i] for i in np.flatnonzero(again.are(Is.MEASURED))}
+
+
+def test_lists_of_numbers() -> None:
+    lists = Ragged(np.array([0, 2, 2, 3]), np.array([1, 0, 1]))
+    numbers, counts = lists.of(np.array([2, 1, 0, 0]))
+    assert numbers.tolist() == [1, 1, 0, 1, 0]
+    assert counts.tolist() == [1, 0, 2, 2]
+    assert lists.of(np.empty(0, np.int64))[0].tolist() == []
+    turned = lists.turned(3)
+    assert [turned.of(np.array([i]))[0].tolist() for i in range(3)] == [[0], [0, 2], []]
