@@ -122,10 +122,14 @@ class KnownWords:
             return len(arrays) == 2
 
         self._every, self._parts = cached("spans", f"{kb.fingerprint}.{SPANS_VERSION}.words", make, whole)
-        self.knows = lru_cache(maxsize=1 << 16)(self._knows)
+        self.carries = lru_cache(maxsize=1 << 16)(self._carries)
         self.is_part = lru_cache(maxsize=1 << 16)(self._is_part)
 
-    def _knows(self, word: str) -> bool:
+    def _carries(self, word: str) -> bool:
+        """Whether a phrase may begin or end with a lower-case word."""
+        return not is_empty(word) and self.knows(word)
+
+    def knows(self, word: str) -> bool:
         """Whether a lower-case word is known, by the last part of it."""
         found = families(word)
         return bool(found) and (is_vague(word) or _among(self._every, found[-1]))
@@ -269,12 +273,15 @@ def are_opposites(one: str, other: str) -> bool:
 
 def terms(words: Sequence[str]) -> list[Term]:
     """The words that matter, of a phrase or of a KB name."""
-    found = []
-    for word in words:
-        parts = families(word)
-        if parts and word not in STOP_WORDS and word not in PREPOSITIONS:
-            found.append(Term(word, _ABNORMALITY if is_vague(word) else parts))
-    return found
+    return [term for term in map(_term, words) if term]
+
+
+@lru_cache(maxsize=1 << 16)
+def _term(word: str) -> Term | None:
+    parts = families(word)
+    if not parts or word in STOP_WORDS or word in PREPOSITIONS:
+        return None
+    return Term(word, _ABNORMALITY if is_vague(word) else parts)
 
 
 @lru_cache(maxsize=1 << 16)

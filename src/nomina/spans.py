@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
-
-import numpy as np
 
 from nomina.enumerations import joined
 from nomina.span_words import ABNORMALITY, PREPOSITIONS, KnownWords, Term, is_empty, is_vague, terms
@@ -24,7 +23,10 @@ _MOST_THAT_MATTER = 5
 _FEWEST_THAT_MATTER = 2
 
 _INSIDE = frozenset("of in the a an".split())
-_WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
+_WORD = re.compile(r"([^\W_]+(?:['’][a-z]+)?)")
+_OPEN, _LISTED, _GLUED, _ENDS = range(4)
+"""What stands between two words: nothing of note, a comma only, a hyphen or slash without a space, another mark."""
+
 _BREAK = re.compile(r"[.;:!?()\[\]{}\n,]")
 
 
@@ -65,18 +67,19 @@ def _head(words: Sequence[str]) -> int | None:
 
 
 class _Words(NamedTuple):
-    """The words of a text: places, lower-case forms, whether empty, whether known; what stands behind each.
+    """The words of a text: lower-case forms, whether a phrase may begin or end with them, what stands behind each.
 
-    ``ends``: a mark; ``listed``: a comma only; ``glued``: a hyphen or slash without a space.
+    ``places``: where each begins and where it ends, in turn. ``behind``: of ``_ENDS``, ``_LISTED`` and ``_GLUED``.
     """
 
-    span: list[Span]
+    places: list[int]
     lower: list[str]
-    empty: list[bool]
-    known: list[bool]
-    ends: list[bool]
-    listed: list[bool]
-    glued: list[bool]
+    carries: list[bool]
+    behind: list[int]
+
+    def span(self, place: int) -> Span:
+        """Of one word."""
+        return self.places[2 * place], self.places[2 * place + 1]
 
 
 def propose(text: str, taken: Sequence[Span], known: KnownWords) -> list[Proposal]:
@@ -85,65 +88,66 @@ def propose(text: str, taken: Sequence[Span], known: KnownWords) -> list[Proposa
     Phrases overlap: one may begin inside another, as nobody knows which of the words before a noun belong to a name.
     """
     words = _cut(text, known)
-    covered = np.zeros(len(text) + 1, np.bool_)
+    covered = bytearray(len(text))
     for start, end in taken:
-        covered[start:end] = True
+        covered[start:end] = b"\1" * (end - start)
     found = []
-    for first in range(len(words.span)):
+    for first in _firsts(words):
         for last in _ends(words, first):
-            spans: list[tuple[Span, ...]] = [((words.span[first][0], words.span[last][1]),)]
+            start, end = words.places[2 * first], words.places[2 * last + 1]
+            phrases: list[tuple[tuple[Span, ...], list[str]]] = [(((start, end),), words.lower[first : last + 1])]
             if last == first + 1:
-                spans += [(words.span[item], words.span[last]) for item in _listed(words, first)]
-            for each in spans:
-                if any(covered[start:end].any() for start, end in each):
+                for item in _listed(words, first):
+                    phrases.append(((words.span(item), words.span(last)), [words.lower[item], words.lower[last]]))
+            for spans, inside in phrases:
+                if any(covered.find(1, start, end) >= 0 for start, end in spans):
                     continue
-                proposal = _proposal(text, each)
-                if not all(known.is_part(term.word) for term in proposal.terms):
-                    found.append(proposal)
+                if not all(known.is_part(term.word) for term in terms(inside)):
+                    found.append(Proposal(spans, joined(text, spans), tuple(inside)))
     return sorted(found, key=lambda proposal: (proposal.spans[0][0], proposal.spans[-1][1]))
 
 
-def _proposal(text: str, spans: tuple[Span, ...]) -> Proposal:
-    phrase = joined(text, spans)
-    return Proposal(spans, phrase, tuple(word.lower() for word in _WORD.findall(phrase)))
-
-
 def _cut(text: str, known: KnownWords) -> _Words:
-    matches = list(_WORD.finditer(text))
-    span = [match.span() for match in matches]
-    lower = [match.group().lower() for match in matches]
-    behind = [text[a[1] : b[0]] for a, b in pairwise(span)]
-    return _Words(
-        span,
-        lower,
-        [is_empty(word) for word in lower],
-        [known.knows(word) for word in lower],
-        [_BREAK.search(gap) is not None for gap in behind] + [True],
-        [gap.strip() == "," for gap in behind] + [False],
-        [gap in ("-", "/") for gap in behind] + [False],
-    )
+    parts = _WORD.split(text)  # a word at each odd place, what stands between two at each even one
+    lower = list(map(str.lower, parts[1::2]))
+    behind = [*map(_gap, parts[2:-1:2]), _ENDS]
+    return _Words(list(accumulate(map(len, parts))), lower, list(map(known.carries, lower)), behind)
+
+
+@lru_cache(maxsize=1 << 12)
+def _gap(between: str) -> int:
+    """What stands between two words."""
+    if between in ("-", "/"):
+        return _GLUED
+    if between.strip() == ",":
+        return _LISTED
+    return _ENDS if _BREAK.search(between) else _OPEN
+
+
+def _firsts(words: _Words) -> list[int]:
+    """The words that a phrase may begin with."""
+    before = [_ENDS, *words.behind]
+    return [place for place, carries in enumerate(words.carries) if carries and before[place] != _GLUED]
 
 
 def _ends(words: _Words, first: int) -> list[int]:
     """The last words of the phrases that begin with a word; a phrase ends where no known word that matters follows."""
-    if words.empty[first] or not words.known[first] or (first and words.glued[first - 1]):
-        return []
     found = []
     matter = unknown = 0
-    for last in range(first, min(first + _MOST_WORDS, len(words.span))):
-        if last > first and words.ends[last - 1]:
+    for place in range(first, min(first + _MOST_WORDS, len(words.lower))):
+        behind = words.behind[place]
+        if words.carries[place]:
+            matter += 1
+            goes_on = behind == _GLUED or (behind == _OPEN and words.carries[place + 1])
+            if _FEWEST_THAT_MATTER <= matter <= _MOST_THAT_MATTER and not goes_on:
+                found.append(place)
+        elif not is_empty(words.lower[place]):
+            matter += 1
+            unknown += 1
+        elif words.lower[place] not in _INSIDE:
             break
-        if words.empty[last]:
-            if words.lower[last] not in _INSIDE:
-                break
-            continue
-        matter += 1
-        unknown += not words.known[last]
-        if matter > _MOST_THAT_MATTER or unknown > 1:
+        if matter >= _MOST_THAT_MATTER or unknown > 1 or behind in (_ENDS, _LISTED):
             break
-        goes_on = not words.ends[last] and not words.empty[last + 1] and words.known[last + 1]
-        if matter >= _FEWEST_THAT_MATTER and words.known[last] and not words.glued[last] and not goes_on:
-            found.append(last)
     return found
 
 
@@ -153,11 +157,11 @@ def _listed(words: _Words, first: int) -> list[int]:
     item = first - 2
     if first < 1 or words.lower[first - 1] not in ("and", "or"):
         return items
-    while item >= 0 and (not words.ends[item] or words.listed[item]):
-        if words.empty[item] or not words.known[item] or not is_adjective(inflect(words.lower[item])[0]):
+    while item >= 0 and words.behind[item] != _ENDS:
+        if not words.carries[item] or not is_adjective(inflect(words.lower[item])[0]):
             break
         items.append(item)
         item -= 1
-        if item >= 0 and not words.listed[item]:
+        if item >= 0 and words.behind[item] != _LISTED:
             break
     return items
