@@ -291,6 +291,25 @@ def test_a_port_is_taken_before_anything_is_open_and_who_comes_then_waits() -> N
                 assert accepted.recv(5) == b"early"
 
 
+def test_what_else_is_installed_does_not_change_who_reads_requests() -> None:
+    """uvicorn would take httptools, where it is there: a head of any length would be held."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    program = """
+import sys
+from types import ModuleType
+for name in ("httptools", "uvloop"):
+    sys.modules[name] = ModuleType(name)
+from nomina.serve.options import Settings
+from nomina.serve.server import _config
+config = _config(None, Settings())
+config.load()
+print(config.http_protocol_class.__name__, config.loop)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", timeout=120)
+    assert done.stdout.split() == [H11Protocol.__name__, "asyncio"], done.stderr
+
+
 def test_without_the_extra_the_command_says_how_to_get_it(copy) -> None:
     program = (
         "import sys; sys.modules['uvicorn'] = None; from nomina.cli.main import main;"

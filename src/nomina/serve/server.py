@@ -28,6 +28,7 @@ import uvicorn
 from nomina.errors import NominaError, UsageError
 from nomina.serve.app import make_app
 from nomina.serve.engine import Engine
+from nomina.serve.guard import App
 from nomina.serve.metrics import WIDTH, Metrics
 from nomina.serve.options import Settings
 from nomina.serve.service import Service
@@ -97,8 +98,16 @@ def serve(settings: Settings, bound: socket.socket, workers: int, ready: Callabl
 def _answer(settings: Settings, engine: Engine, bound: socket.socket, metrics: Metrics) -> None:
     """Be a worker: until a signal, or until a parent is gone."""
     service = Service(settings, engine, metrics)
-    config = uvicorn.Config(
-        make_app(service),
+    _Server(_config(make_app(service), settings), service).run(sockets=[bound])
+    _leave_behind()
+
+
+def _config(app: App, settings: Settings) -> uvicorn.Config:
+    """How uvicorn answers, whatever else is installed: httptools, which it would take, has no bound for headers."""
+    return uvicorn.Config(
+        app,
+        http="h11",
+        loop="asyncio",
         ws="none",
         lifespan="on",
         log_config=None,
@@ -109,8 +118,6 @@ def _answer(settings: Settings, engine: Engine, bound: socket.socket, metrics: M
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.limits.seconds) + _GRACE,
     )
-    _Server(config, service).run(sockets=[bound])
-    _leave_behind()
 
 
 def _leave_behind() -> None:
