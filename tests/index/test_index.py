@@ -187,13 +187,24 @@ def test_the_integer_product_is_that_of_numpy(seed, rows, dim, columns) -> None:
     other = rng.integers(-127, 128, (dim, columns)).astype(np.int8)
     scale = rng.random((rows, 1), np.float32)
     expected = (one.astype(np.int64) - 128) @ other.astype(np.int64)
-    assert np.array_equal(IntegerProduct(128, 1)(one, other, np.ones_like(scale)), expected)
-    assert IntegerProduct(128, 1)(one, other, scale) == pytest.approx(scale * expected, rel=1e-6)
+    for product in (IntegerProduct(128, 1), IntegerProduct(128, 1, signed=False)):
+        assert np.array_equal(product(one, other, np.ones_like(scale)), expected)
+        assert product(one, other, scale) == pytest.approx(scale * expected, rel=1e-6)
+
+
+def test_a_product_that_saturates_is_not_used(monkeypatch) -> None:
+    one, other, scale = np.full((3, 64), 255, np.uint8), np.full((64, 2), 127, np.int8), np.ones((3, 1), np.float32)
+    assert np.array_equal(IntegerProduct(128, 1)(one, other, scale), np.full((3, 2), 64 * 127 * 127))
+    monkeypatch.setattr(IntegerProduct, "_is_exact", lambda self, zero: False)
+    product = IntegerProduct(128, 1)
+    assert not product.signed
+    assert np.array_equal(product(one, other, scale), np.full((3, 2), 64 * 127 * 127))
 
 
 @pytest.mark.extras
 def test_the_model_of_the_product_is_valid_onnx() -> None:
     onnx = pytest.importorskip("onnx")
+    onnx.checker.check_model(onnx.load_from_string(_model(128, signed=False)))
     model = onnx.load_from_string(_model(128))
     onnx.checker.check_model(model)
     assert [node.op_type for node in model.graph.node] == ["MatMulInteger", "Cast", "Mul"]
