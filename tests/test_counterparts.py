@@ -13,6 +13,7 @@ from nomina import counterparts
 from nomina.counterparts import Counterparts
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.cascade import CascadeLinker
+from nomina.linkers.embedding import EmbeddingLinker
 from nomina.name_words import Is, NameWords, Ragged
 from nomina.proposals import SpanLinker, SpanModel
 from nomina.span_words import KnownWords, families, terms
@@ -58,7 +59,8 @@ def linker(kb: KnowledgeBase) -> SpanLinker:
 def phrases() -> list[Proposal]:
     rng = random.Random(8)
     longer = [phrase(*rng.choices(WORDS, k=rng.randint(3, 5))) for _ in range(400)]
-    return [*map(phrase, WORDS), *(phrase(*pair) for pair in product(WORDS, repeat=2)), *longer]
+    every = [*map(phrase, WORDS), *(phrase(*pair) for pair in product(WORDS, repeat=2)), *longer]
+    return [each for each in every if each.terms]  # no other is proposed
 
 
 def test_the_comparison_finds_nothing_else(
@@ -66,9 +68,12 @@ def test_the_comparison_finds_nothing_else(
 ) -> None:
     found = linker.hits(phrases, 0.0)
     assert sum(map(bool, found)) > 100
-    possible = linker._counterparts.possible([proposal.terms for proposal in phrases])
-    assert 100 < possible.sum() < 0.6 * len(phrases)
-    monkeypatch.setattr(Counterparts, "possible", lambda self, given: np.ones(len(given), np.bool_))
+    names = linker._counterparts.names_for([proposal.terms for proposal in phrases])
+    assert 100 < sum(map(bool, map(len, names))) < 0.6 * len(phrases)
+    for one, hits in zip(names, found, strict=True):
+        assert {hit.row for hit in hits} <= set(one.tolist())
+    every = np.arange(len(linker.linker.kb.names))
+    monkeypatch.setattr(Counterparts, "names_for", lambda self, given: [every] * len(given))
     assert linker.hits(phrases, 0.0) == found
 
 
@@ -91,7 +96,8 @@ def test_only_names_that_are_allowed_count(kb: KnowledgeBase) -> None:
     for allowed in (True, False):
         some = Counterparts(names, WordEncoder(ALIKE), np.full(len(kb.names), allowed))
         some.learn(("lung", "abnormality"))
-        assert some.possible(asked).tolist() == [allowed]
+        (rows,) = some.names_for(asked)
+        assert (kb.row("abnormality of the lung") in rows.tolist()) is allowed
 
 
 def test_room_for_few_words_changes_nothing(
@@ -100,16 +106,27 @@ def test_room_for_few_words_changes_nothing(
     asked = [proposal.terms for proposal in phrases]
     words = [term.word for terms in asked for term in terms]
     linker._counterparts.learn(words)
-    expected = linker._counterparts.possible(asked).tolist()
+    expected = [set(rows.tolist()) for rows in linker._counterparts.names_for(asked)]
     monkeypatch.setattr(counterparts, "_ROOM", 0)
     monkeypatch.setattr(counterparts, "_FEWEST", 6)
     monkeypatch.setattr(counterparts, "_BLOCK", 3)
     monkeypatch.setattr(counterparts, "_CELLS", 1)
     cramped = SpanLinker(linker.linker, ANY)._counterparts
     cramped.learn(words)
-    assert cramped.possible(asked).tolist() == expected
+    assert [set(rows.tolist()) for rows in cramped.names_for(asked)] == expected
     assert cramped._kept.room == len(cramped._kept._slots) == 6
-    assert cramped.possible([]).tolist() == []
+    assert cramped.names_for([]) == []
+    assert [len(rows) for rows in cramped.names_for([[]])] == [0]
+
+
+def test_a_phrase_far_from_its_names_is_not_looked_for(
+    linker: SpanLinker, phrases: list[Proposal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = {least: linker.hits(phrases, least) for least in (0.3, 0.7, 0.9)}
+    monkeypatch.setattr(EmbeddingLinker, "may_reach", lambda self, asked, least: [True] * len(asked))
+    for least, found in expected.items():
+        assert linker.hits(phrases, least) == found
+    assert len({sum(map(len, found)) for found in expected.values()}) == 3
 
 
 def test_the_words_of_names_are_kept(kb: KnowledgeBase) -> None:

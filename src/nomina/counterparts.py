@@ -76,16 +76,19 @@ class Counterparts:
         place, own = self._names.place, self._names.vectors
         return np.stack([own[place[word]] if word in place else self._vectors[word] for word in words])
 
-    def possible(self, phrases: Sequence[Sequence[Term]]) -> Bools:
-        """Whether some name may have counterparts of all words of a phrase, and the phrase of all of its; by phrase.
+    def names_for(self, phrases: Sequence[Sequence[Term]]) -> list[Ints]:
+        """The rows of names that may have counterparts of all words of a phrase, and it of all of theirs; by phrase.
 
-        The words have been learnt.
+        The words have been learnt. A phrase without words has no names.
         """
-        found = np.array([not phrase for phrase in phrases], np.bool_)
+        found = [np.empty(0, np.int64)] * len(phrases)
         for part in self._parts_of(phrases):
             chosen = [phrases[i] for i in part]
             self._keep({term.word: term for phrase in chosen for term in phrase})
-            found[part] = self._possible(chosen)
+            of, row = self._pairs(chosen)
+            order = np.argsort(of, kind="stable")
+            for i, rows in zip(part, np.split(row[order], np.cumsum(np.bincount(of))), strict=False):
+                found[i] = rows
         return found
 
     def _parts_of(self, phrases: Sequence[Sequence[Term]]) -> Iterator[list[int]]:
@@ -112,32 +115,34 @@ class Counterparts:
             for word, near in zip(words, cosines, strict=True):
                 self._kept.add(wanted[word], near)
 
-    def _possible(self, phrases: Sequence[Sequence[Term]]) -> Bools:
+    def _pairs(self, phrases: Sequence[Sequence[Term]]) -> tuple[Ints, Ints]:
+        """Numbers of phrases and rows of names for them; a pair may come twice."""
         every = self._kept.slots([[term.word for term in phrase] for phrase in phrases])
         compared = self._kept.slots([[term.word for term in _compared(phrase)] for phrase in phrases])
         met = np.bitwise_or.reduce(self._kept.met[every], axis=1) | self._unsaid
         met[[_has_direction(phrase) for phrase in phrases]] |= self._measured
+        likely = self._with_all(self._kept.common, compared, met)
         # An organ that is not said may be implied, where all that is said is in the name.
-        implied = self._some(self._kept.shared, compared, met | self._parts)
-        return implied | self._some(self._kept.common, compared, met)
+        implied = self._with_all(self._kept.shared, compared, met | self._parts)
+        of, row = (np.concatenate(both) for both in zip(*likely, *implied, strict=True))
+        return of, row
 
-    def _some(self, names: Bits, slots: Ints, met: Bits) -> Bools:
-        """For each phrase, whether a name is among those of all its words and has only words that are met."""
+    def _with_all(self, names: Bits, slots: Ints, met: Bits) -> Iterator[tuple[Ints, Ints]]:
+        """For each phrase the names that are among those of all its words and have only words that are met."""
         left = names[slots[:, 0]] & self._allowed
         for column in slots.T[1:]:
             left &= names[column]
         stretches = left.view(np.uint64)
         phrase, at = np.nonzero(stretches)
-        found = np.zeros(len(slots), np.bool_)
-        for start in range(0, len(phrase), _BLOCK):
+        for start in range(0, len(phrase) + 1, _BLOCK):
             part = slice(start, start + _BLOCK)
             bits = np.unpackbits(stretches[phrase[part], at[part]].view(np.uint8).reshape(-1, 8), axis=1)
             stretch, bit = np.nonzero(bits)
             of, row = phrase[part][stretch], 64 * at[part][stretch] + bit
             words, counts = self._names.of_names.of(row)
             holds = met[np.repeat(of, counts), words >> 3] << (words & 7).astype(np.uint8) & 128
-            found[of[np.minimum.reduceat(holds, np.cumsum(counts) - counts) > 0]] = True
-        return found
+            whole = np.minimum.reduceat(holds, np.cumsum(counts) - counts) > 0 if len(holds) else holds > 0
+            yield of[whole], row[whole]
 
 
 class _Kept:

@@ -164,18 +164,19 @@ class SpanLinker:
 
     def hits(self, proposals: Sequence[Proposal], least: float) -> list[list[Hit]]:
         """The names of a cosine of at least ``least`` whose words and a phrase's have counterparts; by phrase."""
-        words = {proposal.words: proposal.terms for proposal in proposals}
-        if not words:
+        phrases = {proposal.words: proposal.terms for proposal in proposals}
+        if not phrases:
             return []
-        self._counterparts.learn(term.word for terms in words.values() for term in terms)
-        possible = self._counterparts.possible(list(words.values()))
-        left = {words for words, is_possible in zip(words, possible.tolist(), strict=True) if is_possible}
-        asked = {proposal.queries: proposal.terms for proposal in proposals if proposal.words in left}
+        self._counterparts.learn(term.word for phrase in phrases.values() for term in phrase)
+        names = dict(zip(phrases, self._counterparts.names_for(list(phrases.values())), strict=True))
+        possible = {p.queries: p.words for p in proposals if len(names[p.words])}
+        reach = self.linker.embedding.may_reach([(queries, names[words]) for queries, words in possible.items()], least)
+        asked = [queries for queries, may_reach in zip(possible, reach, strict=True) if may_reach]
         found = {
-            queries: [Hit(row, cosine, lack) for row, cosine, lack in self._compared(asked[queries], rows)]
+            queries: [Hit(*compared) for compared in self._compared(phrases[possible[queries]], rows)]
             for queries, rows in self._near(asked, least).items()
         }
-        return [found[proposal.queries] if proposal.words in left else [] for proposal in proposals]
+        return [found.get(proposal.queries, []) for proposal in proposals]
 
     def _compared(self, phrase: Sequence[Term], near: Mapping[int, float]) -> Iterator[tuple[int, float, float]]:
         """The near names whose words and a phrase's have counterparts, with their cosine and what they lack."""

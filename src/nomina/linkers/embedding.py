@@ -31,6 +31,8 @@ from nomina.types import Document, Prediction, Query
 _KEPT = 1 << 12
 """Texts whose vectors are kept."""
 
+_MARGIN = 1e-3  # more than a stored vector's cosine differs from the one that an index gives
+
 
 class EmbeddingLinker(Linker):
     """Ranks KB names by cosine, above 0 and at most 1; 1 for what the encoder cannot tell from the mention.
@@ -117,6 +119,20 @@ class EmbeddingLinker(Linker):
         ranking.scores[places] = np.where(near, hits.scores, -np.inf)
         ranking.rules[places] = np.where(near, Rule.EMBEDDING, 0)
         return ranking
+
+    def may_reach(self, asked: Sequence[tuple[Sequence[str], NDArray[np.int64]]], least: float) -> list[bool]:
+        """Whether some of a few texts has a cosine of at least ``least`` with some of a few rows, for many such pairs.
+
+        Where it has a little less, that it may is said too; ``nearest`` says which.
+        """
+        texts = list(dict.fromkeys(text for own, _ in asked for text in own))
+        vectors = dict(zip(texts, self._encoded(texts), strict=True))
+        found = []
+        for own, rows in asked:
+            known = [vector for text in own if (vector := vectors[text]) is not None]
+            cosines = self.index.vectors(rows) @ np.stack(known).T if known else np.empty(0)
+            found.append(bool(cosines.max(initial=-1) >= least - _MARGIN))
+        return found
 
     def _encoded(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
         """The vectors of texts, None where the encoder knows nothing in one.
