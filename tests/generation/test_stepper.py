@@ -13,7 +13,7 @@ from generator_cases import VOCABULARY, inputs, save_bart, save_base, save_t5  #
 from nomina.errors import UsageError  # noqa: E402
 from nomina.generation import begin  # noqa: E402
 from nomina.generation.plain import PlainDecoding  # noqa: E402
-from nomina.generation.stepper import BartDecoding  # noqa: E402
+from nomina.generation.stepper import BartDecoding, few_queries  # noqa: E402
 
 KINDS = ["bart", "scaled", "shallow", "t5"]
 BEAMS, MOST = 3, 12
@@ -67,7 +67,10 @@ def test_the_decoder_is_the_one_for_its_layout(generators):
     assert kinds == {"bart": BartDecoding, "scaled": BartDecoding, "shallow": BartDecoding, "t5": PlainDecoding}
 
 
-def test_every_step_is_teacher_forcing_of_what_the_beam_has_written(generator):
+@pytest.mark.parametrize("few", [False, True], ids=["cpu", "as on a GPU"])
+def test_every_step_is_teacher_forcing_of_what_the_beam_has_written(few, generator, monkeypatch):
+    if few:
+        monkeypatch.setattr("nomina.generation.stepper.scaled_dot_product_attention", few_queries)
     n = 5
     given = inputs(n, generator.pad_id)
     decoding = started(generator, given)
@@ -190,6 +193,18 @@ def test_beams_are_those_that_transformers_finds(kind, generators):
     )
     close(scores, expected.sequences_scores.view(n, BEAMS))
     assert torch.equal(tokens, expected.sequences[:, start.shape[1] :].view(n, BEAMS, 8))
+
+
+def test_few_queries_attend_as_many_do():
+    drawn = torch.Generator().manual_seed(3)
+    queries, keys, values = (torch.randn(4, 2, size, 8, generator=drawn) for size in (5, 32, 32))
+    mask = torch.zeros(4, 1, 5, 32).masked_fill_(torch.rand(4, 1, 5, 32, generator=drawn) < 0.6, float("-inf"))
+    mask[..., 0] = 0
+    expected = torch.nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+    assert torch.allclose(few_queries(queries, keys, values, mask), expected, atol=1e-6)
+    one = mask[:, :, :1]
+    expected = torch.nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=one)
+    assert torch.allclose(few_queries(queries, keys, values, one), expected, atol=1e-6)
 
 
 def test_a_source_without_a_token_is_no_nan_and_leaves_the_others_alone(generator):
