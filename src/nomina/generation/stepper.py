@@ -182,11 +182,12 @@ class BartDecoding(Decoding):
 
 
 def few_queries(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """``scaled_dot_product_attention`` by plain products: for a handful of queries its float32 kernels took half a step.
+    """Attention by plain products: for a handful of queries torch's float32 kernels took half of a step.
 
     Args:
         queries: (n, heads, q, width).
-        keys, values: (n, heads, k, width).
+        keys: (n, heads, k, width).
+        values: (n, heads, k, width).
         mask: (n, 1, q or 1, k), added.
     """
     weights = torch.matmul(queries * queries.shape[-1] ** -0.5, keys.transpose(-1, -2)) + mask
