@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import threading
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
@@ -191,6 +192,20 @@ def test_lists_of_faults_only_are_refused_at_the_first(parse, body) -> None:
     finally:
         tracemalloc.stop()
     assert len(str(told.value)) < 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="reads /proc")
+@pytest.mark.parametrize("value", [b"1", b"{}", b'"a"', b"[]"])
+def test_bodies_of_millions_of_values_are_refused_before_they_are_made(kb, tmp_path, value) -> None:
+    """Of 16 MB of them, most of a gigabyte would be made, and nobody answered for seconds meanwhile."""
+    body = b'{"documents":[' + b",".join([value] * (15_000_000 // (len(value) + 1))) + b"]}"
+    with Served(kb.path, "--project", tmp_path / "p.sqlite") as served:
+        for path in ("/link", "/project/documents", "/project/documents/1/changes"):
+            why = served.refused(413, path, content=body, headers=JSON)
+            assert why == "a body has 1,000,000 values at most: send less at a time"
+        status = Path(f"/proc/{served.process.pid}/status").read_text(encoding="utf-8")
+        peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+        assert peak < 500_000  # kB
 
 
 def test_long_bodies_are_parsed_beside_the_event_loop(service, monkeypatch) -> None:

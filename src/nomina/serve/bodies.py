@@ -12,6 +12,7 @@ from nomina.serve.errors import Refusal, busy
 
 JSON = "application/json"
 _SHORT = 10_000  # bytes that are parsed in less time than another thread takes to begin
+_MOST_VALUES = 1_000_000  # of a body: nobody is answered while they are made, on whichever thread
 
 T = TypeVar("T")
 
@@ -76,8 +77,10 @@ def parsed(parse: Callable[[str], T], raw: bytes) -> T:
     """A body as ``nomina.records.parser`` makes it.
 
     Raises:
-        Refusal: it is none.
+        Refusal: it is none, or has too many values, by the signs before them (of which its texts have some, too).
     """
+    if len(raw) > _MOST_VALUES and sum(map(raw.count, (b",", b"{", b"["))) > _MOST_VALUES:
+        raise Refusal(413, f"a body has {_MOST_VALUES:,} values at most: send less at a time")
     try:
         return parse(raw.decode())
     except UnicodeDecodeError as error:
