@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from nomina.arrays import Arrays, cached, write
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import Rule
-from nomina.text import normalise
+from nomina.text import WORDS_KEPT, normalise
 from nomina.variants import EMPTY_WORDS, PREFIXES, STOP_WORDS, TABLES, family, inflect, lay_forms, spelling
 
 LEXICON_VERSION = f"2-{TABLES}"
@@ -122,7 +122,7 @@ def _trust(rule: Rule, mention: Forms, name: Forms) -> float:
     return _TRUST[rule] - _DERIVATION_RANGE * (1 - same)
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=2 * WORDS_KEPT)
 def token_hash(token: str) -> int:
     """64 bits of a token, the same on every machine."""
     return int.from_bytes(blake2b(token.encode(), digest_size=8).digest(), "little")
@@ -233,7 +233,7 @@ class Lexicon:
 
     def __init__(self, kb: KnowledgeBase, table: Table) -> None:
         self.kb, self.table = kb, table
-        self._found = lru_cache(maxsize=1 << 16)(self._find)
+        self._found = lru_cache(maxsize=1 << 15)(self._find)
 
     @classmethod
     def open(cls, kb: KnowledgeBase) -> Lexicon:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nomina.arrays import Arrays, cached, write
 from nomina.kb.store import KnowledgeBase
 from nomina.lexicon import LEXICON_VERSION, token_hash
-from nomina.text import token_keys
+from nomina.text import WORDS_KEPT, token_keys
 from nomina.variants import STOP_WORDS, family, inflect
 
 ABNORMALITY = "abnormality"
@@ -122,8 +122,8 @@ class KnownWords:
             return len(arrays) == 2
 
         self._every, self._parts = cached("spans", f"{kb.fingerprint}.{SPANS_VERSION}.words", make, whole)
-        self.carries = lru_cache(maxsize=1 << 16)(self._carries)
-        self.is_part = lru_cache(maxsize=1 << 16)(self._is_part)
+        self.carries = lru_cache(maxsize=2 * WORDS_KEPT)(self._carries)
+        self.is_part = lru_cache(maxsize=WORDS_KEPT)(self._is_part)
 
     def _carries(self, word: str) -> bool:
         """Whether a phrase may begin or end with a lower-case word."""
@@ -159,7 +159,7 @@ def _among(hashes: Hashes, family: str) -> bool:
     return place < len(hashes) and bool(hashes[place] == value)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def families(word: str) -> tuple[str, ...]:
     """The families of a word's parts; none where it has no letter or digit."""
     return tuple(family(part) for key in token_keys(word) for part in inflect(key))
@@ -236,7 +236,7 @@ def eponyms(words: Sequence[str]) -> frozenset[str]:
     return frozenset(word for word, behind in pairwise(words) if behind == "s")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def is_narrower(one: str, other: str) -> bool:
     """Whether a lower-case word is another one with something before it that narrows it down.
 
@@ -256,7 +256,7 @@ def _bare(word: str) -> str:
     return word.removeprefix(_MIDDLE) or word
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def are_opposites(one: str, other: str) -> bool:
     """Whether two lower-case words say the opposite of each other, however near their vectors are.
 
@@ -276,7 +276,7 @@ def terms(words: Sequence[str]) -> list[Term]:
     return [term for term in map(_term, words) if term]
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def _term(word: str) -> Term | None:
     parts = families(word)
     if not parts or word in STOP_WORDS or word in PREPOSITIONS:
@@ -284,7 +284,6 @@ def _term(word: str) -> Term | None:
     return Term(word, _ABNORMALITY if is_vague(word) else parts)
 
 
-@lru_cache(maxsize=1 << 16)
 def is_empty(word: str) -> bool:
     """Whether a lower-case word carries no finding, so that a phrase neither begins nor ends with it."""
     return len(word) < _SHORTEST or word in _EMPTY or word in STOP_WORDS or word.isdigit()

@@ -21,6 +21,10 @@ from typing import NamedTuple
 
 NORMALISER_VERSION = "1"
 
+WORDS_KEPT = 1 << 14
+"""Words that each cache of what is known of words holds: enough for the common ones, and full soon, so that memory does
+not go on growing with the texts that are read."""
+
 GREEK = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
     "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "ο": "omicron", "π": "pi", "ρ": "rho",
@@ -74,7 +78,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", plain.translate(_STROKES))
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def token_keys(raw: str) -> tuple[str, ...]:
     """The keys of one raw token: mostly one; several where a step splits it ("β2" -> "beta", "2"); at times none."""
     if raw.isascii():

@@ -13,6 +13,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from nomina import variant_tables as tables
+from nomina.text import WORDS_KEPT
 
 
 def _pairs(table: str) -> dict[str, str]:
@@ -49,7 +50,7 @@ _IN_S = ("aches", "eezes", "auses", "ouses", "uises", "aises")
 _SHORTEST_STEM = 4
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def spelling(token: str) -> str:
     """The American spelling of a token where the table has its British one.
 
@@ -59,7 +60,7 @@ def spelling(token: str) -> str:
     return _BRITISH.sub(lambda match: _AMERICAN[match.group()], token)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def singular(token: str) -> str:
     """The singular of a plural, English or Latin, by table and a few endings.
 
@@ -93,13 +94,13 @@ def numeral(token: str) -> str:
     return _NUMERALS.get(token, token)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def inflect(token: str) -> tuple[str, ...]:
     """The representative of a token up to spelling, number and numerals; "5fu" falls apart in "5" and "fu"."""
     return tuple(numeral(singular(spelling(part))) for part in _PARTS.findall(token)) or (token,)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def stem(token: str) -> str:
     """What an inflected token shares with its relatives in other word classes.
 
@@ -120,7 +121,7 @@ _RELATIVES = {word: tuple(group.split()) for group in tables.FAMILIES.split(",")
 _FAMILIES = {stem(word): stem(group.split()[0]) for group in tables.FAMILIES.split(",") for word in group.split()}
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=WORDS_KEPT)
 def family(token: str) -> str:
     """The family of an inflected token: its stem, organs and their adjectives together, common findings together.
 
