@@ -1,39 +1,49 @@
-"""``nomina bulk run`` as whole processes: documents a second by workers, and peak memory by the size of a file.
+"""``nomina bulk run`` as whole processes: documents a second by workers, and peak memory by the number of documents.
 
 ``python benchmarks/bulk.py [BENCHMARKS] [DOCUMENTS]`` repeats the abstracts of BC5CDR and of the NCBI disease corpus
 (by default in ``../shared/benchmarks``) with new ids, links them to HPO by the default linker, and writes
 ``benchmarks/results/bulk.json``. With another number of documents than 8,000 it writes nothing, as a trial.
 
-``start`` is a run of one document with all tables made; ``documents_a_second`` leaves that time out. Memory is that of
-the largest process, a worker, over one file of so many documents; ``growth`` compares the larger with the smaller.
-``texts_encoded`` are words, phrases and mentions an abstract that reach the encoder in a first pass.
+``start`` is a run of one document with all tables made; ``documents_a_second`` leaves that time out.
+``efficiency_of_2_workers`` is their speed by twice that of a worker that may use one core only, as each of the two
+does: a worker that has all cores to itself encodes and searches on all of them, and says nothing of how two get on.
+
+Memory is that of the largest process, a worker, over two files (made by ``synthetic_corpus.py``, whose words and
+phrases go on being new) and two workers: ``growth`` compares 200,000 documents with 10,000. ``encoded`` are the phrases
+and words an abstract that reach the encoder in a first pass, ``phrases_proposed`` those that might have.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 from itertools import chain, islice, repeat
 from pathlib import Path
 
 import numpy as np
+import synthetic_corpus
 from link import CORPORA, abstracts
 from numpy.typing import NDArray
 from startup import ROOT, Run, commit, machine, run
+from synthetic_corpus import write
 
 from nomina.linkers.cascade import CascadeLinker
 from nomina.pipeline import load
+from nomina.spans import propose
 from nomina.types import Document
 
 RESULT = ROOT / "benchmarks/results/bulk.json"
 DOCUMENTS = 8_000
 SHARDS = 8
-SIZES = (1, 10)
-"""Files for memory, in eighths of the documents: 1,000 and 10,000 of them."""
+WORKERS = 2
+SIZES = (10, 200)
+"""Documents for memory, in eighths of those for speed: 10,000 and 200,000 of them."""
 
 
 def made(source: Sequence[Document], number: int) -> Iterator[Document]:
@@ -41,17 +51,6 @@ def made(source: Sequence[Document], number: int) -> Iterator[Document]:
     texts = chain.from_iterable(repeat([document.text for document in source]))
     for place, text in enumerate(islice(texts, number)):
         yield Document(f"made-{place}", text)
-
-
-def write(documents: Iterator[Document], folder: Path, shards: int, number: int) -> Path:
-    """Documents as JSON lines in so many files of about one size."""
-    folder.mkdir()
-    for shard in range(shards):
-        size = number * (shard + 1) // shards - number * shard // shards
-        with open(folder / f"{shard:03d}.jsonl", "w", encoding="utf-8") as stream:
-            for document in islice(documents, size):
-                stream.write(json.dumps({"id": document.id, "text": document.text}) + "\n")
-    return folder
 
 
 def linked(inputs: Path, workers: int, home: str) -> tuple[Run, dict[str, int]]:
@@ -63,54 +62,93 @@ def linked(inputs: Path, workers: int, home: str) -> tuple[Run, dict[str, int]]:
     return done, status
 
 
-def texts_encoded(documents: Sequence[Document]) -> float:
-    """How many texts an abstract reach the encoder."""
+@contextlib.contextmanager
+def one_core() -> Iterator[None]:
+    """Processes that are started meanwhile may use one core only."""
+    if not hasattr(os, "sched_setaffinity"):
+        raise SystemExit("this system cannot keep a process to one core")
+    every = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(every)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, every)
+
+
+def reached(documents: Sequence[Document]) -> dict[str, object]:
+    """How many phrases of an abstract are proposed, and how many phrases and words reach the encoder."""
     pipeline = load()
     assert isinstance(pipeline.linker, CascadeLinker)
-    encoder, count = pipeline.linker.embedding.encoder, 0
+    assert pipeline.spans is not None
+    list(pipeline.link(documents[:1]))  # the words of names have vectors from now on
+    encoder, counts = pipeline.linker.embedding.encoder, Counter[str]()
     encode = encoder.encode
 
     def counted(texts: Sequence[str], *options: int) -> NDArray[np.float32]:
-        nonlocal count
-        count += len(texts)
+        counts.update("phrases" if " " in text else "words" for text in texts)
         return encode(texts, *options)
 
     encoder.encode = counted  # type: ignore[method-assign]
     for _ in pipeline.link(documents):
         pass
-    return round(count / len(documents), 1)
+    known = pipeline.spans.known
+    found = pipeline.detector.mentions(documents)
+    proposed = sum(len(propose(d.text, [(m.start, m.end) for m in d.mentions], known)) for d in found)
+    return {
+        "phrases_proposed": round(proposed / len(documents), 1),
+        "encoded": {kind: round(count / len(documents), 1) for kind, count in sorted(counts.items())},
+    }
+
+
+def speeds(source: Sequence[Document], number: int, start: Run, folder: Path, home: str) -> dict[str, object]:
+    """Documents a second of one worker on one core, of one on all of them, and of two."""
+    results: dict[str, object] = {}
+    speed = {}
+    settings = {"one_core": (1, one_core()), "1": (1, contextlib.nullcontext()), "2": (2, contextlib.nullcontext())}
+    for name, (workers, cores) in settings.items():
+        inputs = write(made(source, number), folder / f"many-{name}", SHARDS, number)
+        with cores:
+            done, status = linked(inputs, workers, home)
+        if (status["documents"], status["errors"]) != (number, 0):
+            raise SystemExit(f"not all documents were linked: {status}")
+        speed[name] = number / max(done.seconds - start.seconds, 1e-9)
+        results[f"workers_{name}"] = {
+            "documents": number,
+            "mentions": status["mentions"],
+            "seconds": round(done.seconds, 2),
+            "cpu_seconds": round(done.cpu_seconds, 2),
+            "documents_a_second": round(speed[name]),
+        }
+    results["efficiency_of_2_workers"] = round(speed["2"] / speed["one_core"] / 2, 2)
+    return results
+
+
+def memory(source: Sequence[Document], number: int, folder: Path, home: str) -> dict[str, object]:
+    """Peak memory by the number of documents, in MB."""
+    texts, names = [document.text for document in source], synthetic_corpus.names_of_hpo()
+    peaks: dict[int, float] = {}
+    for times in SIZES:
+        size = number * times // SHARDS
+        inputs = write(synthetic_corpus.made(texts, names, size), folder / f"memory-{times}", WORKERS, size)
+        peaks[size] = linked(inputs, WORKERS, home)[0].peak_mb
+    first, last = peaks.values()
+    return {
+        "peak_mb_by_documents": {str(size): round(peak, 1) for size, peak in peaks.items()},
+        "growth": round(last / first - 1, 3),
+    }
 
 
 def measure(data: Path, number: int) -> dict[str, object]:
     """All figures by name."""
     source = [document for corpus in CORPORA for document in abstracts(data, corpus)]
-    results: dict[str, object] = {"abstracts": len(source), "texts_encoded": texts_encoded(source[: min(number, 500)])}
+    results: dict[str, object] = {"abstracts": len(source), **reached(source[: min(number, 500)])}
     with tempfile.TemporaryDirectory() as home:
-        linked(write(made(source, 50), Path(home, "warm"), 1, 50), 1, home)
-        start, _ = linked(write(made(source, 1), Path(home, "one"), 1, 1), 1, home)
+        folder = Path(home)
+        linked(write(made(source, 50), folder / "warm", 1, 50), 1, home)
+        start, _ = linked(write(made(source, 1), folder / "one", 1, 1), 1, home)
         results["start_seconds"] = round(start.seconds, 2)
-        speed = {}
-        inputs = write(made(source, number), Path(home, "many"), SHARDS, number)
-        for workers in (1, 2):
-            done, status = linked(inputs, workers, home)
-            if (status["documents"], status["errors"]) != (number, 0):
-                raise SystemExit(f"not all documents were linked: {status}")
-            speed[workers] = number / max(done.seconds - start.seconds, 1e-9)
-            results[f"workers_{workers}"] = {
-                "documents": number,
-                "mentions": status["mentions"],
-                "seconds": round(done.seconds, 2),
-                "cpu_seconds": round(done.cpu_seconds, 2),
-                "documents_a_second": round(speed[workers]),
-            }
-        results["efficiency_of_2_workers"] = round(speed[2] / speed[1] / 2, 2)
-        memory = {}
-        for times in SIZES:
-            size = number * times // SHARDS
-            memory[size] = linked(write(made(source, size), Path(home, f"m{times}"), 1, size), 1, home)[0].peak_mb
-        results["peak_mb_by_documents_of_a_file"] = {str(size): round(peak, 1) for size, peak in memory.items()}
-        first, last = memory.values()
-        results["growth"] = round(last / first - 1, 3)
+        results |= speeds(source, number, start, folder, home)
+        results |= memory(source, number, folder, home)
     return results
 
 
