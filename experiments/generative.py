@@ -265,7 +265,8 @@ def examples(
     seed: int,
 ) -> Seq2SeqTraining:
     """The objective of one training."""
-    prompt = Prompt.of(generator, window=arguments.window, context=not arguments.no_context)
+    generator.writing = replace(generator.writing, context=not arguments.no_context)
+    prompt = Prompt.of(generator, window=arguments.window)
     texts = [parts if not arguments.no_context else Parts("", parts.mention, "") for parts in mentions]
     made = MentionExamples(prompt.of_parts(texts), targets, names, prompt, seed)
     say(f"{made.count} mentions with a name, after {time.monotonic() - STARTED:.0f} s")

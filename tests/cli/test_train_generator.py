@@ -97,6 +97,13 @@ def test_without_a_prompt_the_saved_model_has_none(train):
     assert generation.load(output).prompt == ""
 
 
+def test_a_generator_keeps_whether_it_reads_context(train, tmp_path):
+    path = corpus(tmp_path)
+    code, output, err = train("--corpus", path, "--dev", path, "--set", "generation.context=no")
+    assert code == 0, err
+    assert not generation.load(output).context
+
+
 def test_one_name_a_concept(train, tmp_path):
     path = corpus(tmp_path)
     names = ["--set", "generation.names=shortest", "--set", "generation.target=shortest"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,17 @@ def test_the_text_around_counts_unless_it_is_not_asked_for(kb) -> None:
         GenerativeLinker(kb, generator(), context=context).rank(asked, 5).scores.tolist() for context in (True, False)
     )
     assert first != second == third == fourth
+
+
+def test_a_generator_that_was_trained_without_context_is_asked_without(kb) -> None:
+    asked, bare = [query("heart", TEXT)], generator()
+    bare.writing = replace(bare.writing, context=False)
+    scores = [
+        GenerativeLinker(kb, made, context=context).rank(asked, 5).scores.tolist()
+        for made, context in ((bare, None), (generator(), False), (generator(), None), (bare, True))
+    ]
+    assert scores[0] == scores[1] != scores[2] == scores[3]
+    assert GenerativeLinker(kb, bare).prompt.context is False
 
 
 def test_the_same_mention_is_computed_once(kb) -> None:

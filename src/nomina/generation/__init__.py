@@ -116,6 +116,7 @@ def _described(path: Path) -> tuple[str, dict[str, Any], Writing]:
             tuple(int(token) for token in found["start"]),
             (str(before), str(behind)),
             str(found["prompt"]),
+            bool(found.get("context", True)),
         )
         return str(found["kind"]), dict(found["options"]), writing
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -85,6 +85,7 @@ class Writing:
         start: tokens that the decoder's input always starts with; BART: (eos, bos).
         markers: words before and behind the mention in its context (GenBioEL, footnote 1).
         prompt: what the decoder's input goes on with, "{mention}" for the mention; "": nothing (2.4).
+        context: whether it was trained to read the text around a mention: one that was not is misled by it.
     """
 
     pad_id: int
@@ -93,6 +94,7 @@ class Writing:
     start: tuple[int, ...]
     markers: tuple[str, str] = ("Start", "End")
     prompt: str = "{mention} is"
+    context: bool = True
 
 
 class Generator(ABC):
@@ -145,6 +147,11 @@ class Generator(ABC):
     def prompt(self) -> str:
         """What the decoder's input goes on with, "{mention}" for the mention; "": nothing."""
         return self.writing.prompt
+
+    @property
+    def context(self) -> bool:
+        """Whether it was trained to read the text around a mention."""
+        return self.writing.context
 
     @property
     def device(self) -> torch.device:

@@ -109,8 +109,14 @@ class Prompt:
         self._reach = window * _REACH
 
     @classmethod
-    def of(cls, generator: Generator, *, window: int = WINDOW, context: bool = True) -> Prompt:
-        """The prompt of a generator, as its manifest says; the window leaves room in the decoder for a name."""
+    def of(cls, generator: Generator, *, window: int = WINDOW, context: bool | None = None) -> Prompt:
+        """The prompt of a generator, as its manifest says; the window leaves room in the decoder for a name.
+
+        Args:
+            generator: see there.
+            window: see above.
+            context: see above; None: as the generator was trained.
+        """
         bos = () if generator.bos_id is None else (generator.bos_id,)
         return cls(
             generator.tokenizer,
@@ -118,7 +124,7 @@ class Prompt:
             generator.prompt,
             generator.start,
             window=min(window, generator.longest // 2),
-            context=context,
+            context=generator.context if context is None else context,
             frame=(bos, (generator.eos_id,)),
         )
 

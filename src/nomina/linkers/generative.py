@@ -57,7 +57,7 @@ class GenerativeLinker(Linker):
         kb: whose names are ranked.
         generator: a generator, which stays on its device, or the folder of one, which goes to the GPU if there is one.
         beams: see ``Search``. 5 find the best name; for lists of names take 20.
-        context: whether the generator reads the text around a mention.
+        context: whether the generator reads the text around a mention; None: as it was trained.
         candidates: a linker of the same KB whose best names alone are scored.
         many: how many of them.
         batch: mentions at a time; by the device where None.
@@ -81,7 +81,7 @@ class GenerativeLinker(Linker):
         generator: Generator | str | Path,
         *,
         beams: int = 5,
-        context: bool = True,
+        context: bool | None = None,
         candidates: Linker | None = None,
         many: int = CANDIDATES,
         batch: int | None = None,
@@ -97,7 +97,7 @@ class GenerativeLinker(Linker):
         device = self.generator.device
         self._search = Search(beams)
         self.candidates = candidates
-        self._beams, self._context, self._many = beams, context, many
+        self._beams, self._many = beams, many
         self._batch = batch or BATCHES.get(device.type, BATCHES["cpu"])
         self.prompt = Prompt.of(self.generator, context=context)
         self.trie = open_trie(kb, spelling_of(self.generator, self.prompt), progress)
@@ -218,7 +218,8 @@ class GenerativeLinker(Linker):
                 "a generator in memory, or one behind another linker, cannot be told to another process: name its"
                 " folder, without candidates"
             )
-        return {"generator": str(self._folder), "beams": self._beams, "context": self._context, "batch": self._batch}
+        how = {"beams": self._beams, "context": self.prompt.context, "batch": self._batch}
+        return {"generator": str(self._folder), **how}
 
 
 class _Task(NamedTuple):

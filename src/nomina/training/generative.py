@@ -173,7 +173,8 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
     if not known:
         raise RecipeError("no mention of the corpus has a concept of the KB: is it the corpus's own?")
     say(f"{len(known):,} mentions to train on; {len(task.train) - len(known):,} left out (not in the KB)")
-    prompt = Prompt.of(generator, window=wanted.window, context=wanted.context)
+    generator.writing = replace(generator.writing, context=wanted.context)
+    prompt = Prompt.of(generator, window=wanted.window)
     parts, gold = [prompt.parts(query) for query, _ in known], [own for _, own in known]
     if recipe.preference.loss != "none":
         documents = [query.document.id for query, _ in known]

@@ -42,7 +42,7 @@ class PartOptions:
         model: the folder of its encoder or generator; of embedding "" is the encoder that nomina comes with.
         many: names that it offers, of generative those that it scores, the most promising ones.
         beams: of generative: names that it finds itself as well, by beam search; 0: none.
-        context: of generative: whether it reads the text around a mention.
+        context: of generative: whether it may read the text around a mention; one that was not trained to never does.
         index: of embedding: one of ``nomina.index.INDEXES``.
         fingerprint: of the model that the cascade was fitted with; "": not fitted yet.
     """
@@ -154,7 +154,7 @@ class Rescoring:
         from nomina.linkers.generative import GenerativeLinker
 
         _check(self.options, self.fingerprint())
-        beams, context = max(self.options.beams, 1), self.options.context
+        beams, context = max(self.options.beams, 1), None if self.options.context else False
         return GenerativeLinker(self.kb, self.options.model, beams=beams, context=context, progress=self._progress)
 
     def fingerprint(self) -> str:
