@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ablation
+import generative_tables
 import labels
 import paper_tables
 import probe_tables
@@ -112,6 +113,7 @@ def page(results: Path, published: Path, benchmarks: Path) -> str:
             *ablation.section(results),
             *targets.section(results),
             *speed_tables.section(benchmarks, papers),
+            *generative_tables.section(results),
             *tuned(results),
             *tuned_published(results),
             *exported(results),
