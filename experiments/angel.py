@@ -14,7 +14,9 @@ set is looked at with ``--test``, with the chosen weights.
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
+import multiprocessing
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,10 +39,13 @@ from nomina.training.preference.losses import kind_of
 from nomina.training.preference.mining import Mentions, MineOptions, mine, unseen
 from nomina.training.preference.objective import PreferenceOptions, PreferenceTraining, reference_of
 from nomina.training.preference.pairs import Missing, Negatives, PairOptions, Pairs, Which
+from nomina.training.preference.similar import Similar
 from nomina.training.targets import TargetOptions
 
 STARTED = time.monotonic()
 OTHERS = "others.npy"
+CHUNK = 300
+"""Concepts that a process looks up at a time."""
 
 
 class Variant(NamedTuple):
@@ -109,6 +114,7 @@ def main() -> None:
     options.add_argument("--fold-lr", type=float, default=1e-4)
     options.add_argument("--fold-batch", type=int, default=64)
     options.add_argument("--others", type=int, default=1, help="wrong names of each name")
+    options.add_argument("--processes", type=int, help="of others; by default one a core")
     options.add_argument("--minutes", type=float, default=6.0, help="of the training on names")
     options.add_argument("--repeat", type=int, default=1)
     options.add_argument("--merge", action=argparse.BooleanOptionalAction, default=True)
@@ -133,9 +139,19 @@ def others(arguments: argparse.Namespace, device: torch.device, record: Record) 
     del device
     text = text_of(arguments, generation.load(arguments.model))
     assert text.similar is not None
-    found = text.similar.others(arguments.others, progress=lambda done, of: say(f"{done} of {of}"))
+    spans = list(text.similar.concepts())
+    parts = [spans[start : start + CHUNK] for start in range(0, len(spans), CHUNK)]
+    look_up = functools.partial(others_of, text.similar, arguments.others)
+    # Forked, so that the lists of all grams are there once.
+    with multiprocessing.get_context("fork").Pool(arguments.processes) as pool:
+        found = np.concatenate(list(pool.imap(look_up, parts)))
     np.save(arguments.out / OTHERS, found.astype(np.int32))
     record.add("names", text.count)
+
+
+def others_of(similar: Similar, k: int, spans: list[tuple[int, int]]) -> np.ndarray:
+    """The wrong names of the names of some concepts."""
+    return np.concatenate([similar.others_of(span, k) for span in spans])
 
 
 def on_names(arguments: argparse.Namespace, device: torch.device, record: Record) -> None:
