@@ -332,8 +332,9 @@ class Gpu:
 
 
 def smi(query: str) -> str:
-    """What nvidia-smi says of the first GPU."""
-    command = ["nvidia-smi", "-i", "0", f"--query-gpu={query}", "--format=csv,noheader,nounits"]
+    """What nvidia-smi says of the GPU that is used."""
+    place = os.environ.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or "0"
+    command = ["nvidia-smi", "-i", place, f"--query-gpu={query}", "--format=csv,noheader,nounits"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
