@@ -54,5 +54,5 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(RUN)
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.test
-	$(INSTALL) --editable ".[dev,train,serve,oracles,parquet,spacy,faiss]"
+	$(INSTALL) --editable ".[dev,train,serve,oracles,parquet,spacy,faiss,ray,remote]"
 	@touch $@

@@ -1,6 +1,7 @@
 """A made KB and `nomina bulk` over it, in a folder of its own."""
 
 import pytest
+import s3_cases
 
 from nomina.cli.main import main
 from nomina.types import Name
@@ -38,3 +39,13 @@ def bulk(kb, tmp_path, monkeypatch, capsys):
         return code, *capsys.readouterr()
 
     return call
+
+
+@pytest.fixture
+def s3(monkeypatch):
+    """An S3 of this machine, which the environment leads to."""
+    for name, value in s3_cases.ACCESS.items():
+        monkeypatch.setenv(name, value)
+    with s3_cases.serving() as there:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", there.url)
+        yield there

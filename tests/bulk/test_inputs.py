@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from pathlib import Path
 
 import pytest
 from corpora_cases import DATA
@@ -118,8 +119,8 @@ def test_a_table_without_rows_or_without_the_column(tmp_path, format):
     with pytest.raises(NoColumn, match="has no column 'nr'; there are: a, b: name one with --id-column"):
         read(path, format, Columns("a", "nr"))
     with pytest.raises(NoColumn):
-        check_columns([Input(path, format)], Columns())
-    check_columns([Input(path, format), Input(tmp_path / "gone", "jsonl")], Columns("a", "b"))
+        check_columns([Input(str(path), format)], Columns())
+    check_columns([Input(str(path), format), Input(str(tmp_path / "gone"), "jsonl")], Columns("a", "b"))
 
 
 @pytest.mark.extras
@@ -177,18 +178,18 @@ def test_what_is_found_in_folders_and_by_patterns(tmp_path, monkeypatch):
     (tmp_path / "in/h.json").write_bytes((DATA / "tiny.bioc.json").read_bytes())
     (tmp_path / "in/other.xml").write_text("<html></html>", encoding="utf-8")
     found = find(["in"], outside=tmp_path / "in/out")
-    assert [(one.path.relative_to(tmp_path).as_posix(), one.format) for one in found.inputs] == [
+    assert [(Path(one.place).relative_to(tmp_path).as_posix(), one.format) for one in found.inputs] == [
         ("in/a/c.csv", "csv"), ("in/a/z.JSONL.gz", "jsonl"), ("in/b.jsonl", "jsonl"), ("in/d.PubTator.txt", "pubtator"),
         ("in/g.xml", "bioc_xml"), ("in/h.json", "bioc_json"), ("in/pubmed25n0001.xml.gz", "pubmed_xml"),
     ]  # fmt: skip
     assert found.others == 2
     several = find(["in/b.jsonl", "in/**/*.csv", "in/b.jsonl"])
-    assert [one.path.name for one in several.inputs] == ["b.jsonl", "c.csv"]
-    assert [one.path.name for one in find(["**/*.jsonl"], outside=tmp_path / "in/out").inputs] == ["b.jsonl"]
-    assert find(["in/note.txt"], "jsonl").inputs == [Input(tmp_path / "in/note.txt", "jsonl")]
+    assert [Path(one.place).name for one in several.inputs] == ["b.jsonl", "c.csv"]
+    assert [Path(one.place).name for one in find(["**/*.jsonl"], outside=tmp_path / "in/out").inputs] == ["b.jsonl"]
+    assert find(["in/note.txt"], "jsonl").inputs == [Input(str(tmp_path / "in/note.txt"), "jsonl")]
     for given, why in ((["in/note.txt"], "named like no format"), (["in/.git"], None), (["*.none"], "no file matches")):
         if why is None:
-            assert [one.path.name for one in find(given).inputs] == ["e.csv"]
+            assert [Path(one.place).name for one in find(given).inputs] == ["e.csv"]
             continue
         with pytest.raises(UsageError, match=why):
             find(given)

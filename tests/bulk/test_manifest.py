@@ -14,7 +14,7 @@ def folder(tmp_path):
     inputs = []
     for name in ("a b.jsonl.gz", "é.csv", "noending"):
         (tmp_path / name).write_bytes(b"x" * (len(inputs) + 1))
-        inputs.append(Input(tmp_path / name, "jsonl"))
+        inputs.append(Input(str(tmp_path / name), "jsonl", len(inputs)))
     Manifest.create(tmp_path, {"options": "{}", "kb": "k"}, inputs, ".jsonl.gz")
     return tmp_path
 
@@ -27,7 +27,7 @@ def test_shards_are_recorded_and_put_back(folder):
         assert manifest.about() == {"layout": "1", "options": "{}", "kb": "k"}
         names = [shard.name for shard in manifest.shards()]
         assert names == ["00000-a_b.jsonl.gz", "00001-_.jsonl.gz", "00002-noending.jsonl.gz"]
-        assert manifest.inputs()[1] == Input(folder / "é.csv", "jsonl")
+        assert manifest.inputs()[1] == Input(str(folder / "é.csv"), "jsonl", 1)
         manifest.record(0, DONE)
         manifest.record(2, DONE._replace(whole=False, deleted=()))
     with Manifest.open(folder) as manifest:

@@ -50,6 +50,19 @@ def test_a_finished_run_is_left_as_it_is_and_other_options_are_refused(bulk, tmp
     assert err.startswith(f"nomina: run was begun with other inputs ({inputs / 'more.jsonl'})")
 
 
+def test_parts_that_are_runs_of_their_own_are_together_the_whole(bulk, tmp_path):
+    inputs = make_inputs(tmp_path / "in", 5, 3)
+    assert bulk("run", inputs, "--out", "whole")[0] == 0
+    together = {}
+    for number in (1, 2, 3):
+        assert bulk("run", inputs, "--out", f"part-{number}", "--part", f"{number}/3")[0] == 0
+        together |= result(tmp_path / f"part-{number}")
+    assert together == result(tmp_path / "whole")
+    assert sorted(result(tmp_path / "part-2")) == ["output/00001-s001.jsonl", "output/00004-s004.jsonl"]
+    code, _, err = bulk("run", inputs, "--out", "part-2", "--part", "3/3")
+    assert (code, "part-2 was begun with other inputs" in err) == (2, True)
+
+
 def test_a_kb_with_another_content_is_refused(bulk, make_kb, kb, tmp_path):
     inputs = make_inputs(tmp_path / "in", 1, 3)
     own = tmp_path / "own.kb"
@@ -90,6 +103,11 @@ def test_an_input_that_changes_on_the_way_is_refused(bulk, tmp_path):
         (["in", "--out", "run", "--under", "T:99"], "'T:99' is not a concept of the KB made"),
         (["in", "--out", "run", "-k", "5000"], "k must be a whole number from 1 to 1,000, not 5000"),
         (["in", "--out", "run", "--text-column", "note", "t.csv"], "{tmp_path}/t.csv:1: has no column 'note'"),
+        (["in", "--out", "run", "--part", "4/3"], "no part '4/3': --part is such as 1/32, 2/32 and so on to 32/32"),
+        (["in", "--out", "run", "--part", "0/3"], "no part '0/3'"),
+        (["in", "--out", "run", "--part", "3"], "no part '3'"),
+        (["in", "--out", "run", "--part", "2/3"], "there are 1 files, none for --part 2/3: take fewer parts"),
+        (["in", "--out", "-"], "- is no place to write to: name a folder"),
         (["in", "--out", "run", "--linker", "nothing"], "no such folder: nothing; name the folder of a model"),
     ],
 )

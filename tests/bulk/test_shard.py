@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 
 from nomina.bulk.engine import pipeline
-from nomina.bulk.manifest import Shard, size_and_change
+from nomina.bulk.manifest import Shard
 from nomina.bulk.options import Options
+from nomina.bulk.places import size_and_change
 from nomina.bulk.shard import TooManyErrors, run_shard
+from nomina.bulk.store import LocalStore
 from nomina.errors import KnowledgeBaseError, UsageError
 from nomina.pipeline import Pipeline
 
@@ -43,11 +45,11 @@ def shard_of(folder, records, name="in.jsonl"):
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     for part in ("output", "errors"):
         (folder / part).mkdir(exist_ok=True)
-    return Shard(0, str(path), "jsonl", *size_and_change(path), "00000-in.jsonl")
+    return Shard(0, str(path), "jsonl", *size_and_change(str(path)), "00000-in.jsonl")
 
 
 def run(linker, shard, options, folder, **given):
-    return run_shard(linker, shard, options, folder, lambda documents, errors: None, **given)
+    return run_shard(linker, shard, options, LocalStore(folder), lambda documents, errors: None, **given)
 
 
 def errors(folder):

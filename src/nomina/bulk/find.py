@@ -10,9 +10,12 @@ from glob import glob, has_magic
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from nomina.bulk.inputs import INPUTS, Columns, Item, NoColumn, Told
+from nomina.bulk.places import bare, on_disk
+from nomina.bulk.remote import Remote, check_shared, is_remote, local_name
 from nomina.corpora import corpus_format
 from nomina.errors import FormatError, UsageError
 from nomina.packed import bare_name
@@ -29,14 +32,17 @@ ENDINGS = {
 """How files of a format are named, in lower case and without ``.gz``, ``.zst`` or ``.zip``."""
 
 _TO_LOOK_AT = {".xml": ("pubmed_xml", "bioc_xml"), ".json": ("bioc_json",)}
+_BEGINNING = 1 << 20
+"""Bytes that are fetched of a file to see what it is."""
 _PUBMED = re.compile(r"pubmed\d\dn\d+\.xml")
 
 
 class Input(NamedTuple):
-    """A file to be read and its format."""
+    """A file to be read: its absolute path or URL, its format, and its place among all that are found."""
 
-    path: Path
+    place: str
     format: str
+    number: int = 0
 
 
 class Found(NamedTuple):
@@ -46,39 +52,40 @@ class Found(NamedTuple):
     others: int
 
 
-def find(given: Iterable[str], format: str | None = None, outside: Path | None = None) -> Found:
+def find(given: Iterable[str], format: str | None = None, outside: str | Path | None = None) -> Found:
     """The files that are named, match a pattern (``**`` for any folders), or lie in a folder, sorted there by path.
 
     A file that is named twice comes once; in folders, hidden files and those that have no name of a format are left
     alone, as is all that lies in ``outside``.
 
     Args:
-        given: files, folders and patterns.
+        given: files, folders and patterns, or URLs of such.
         format: what files are read as; by their names, and a look at ``.xml`` and ``.json``, where None.
-        outside: the folder that is written to.
+        outside: the folder that is written to, or its URL.
 
     Raises:
         UsageError: nothing is found, no such format, or a file that is named has a name of none.
         FormatError: a folder or file that is not there or cannot be read.
+        NominaError: a place that cannot be reached.
     """
     if format is not None and format not in INPUTS:
         raise UsageError(f"no input format {format!r}; there are: {', '.join(INPUTS)}")
-    inputs: dict[Path, Input] = {}
+    inputs: dict[str, Input] = {}
     others = 0
-    for name in given:
+    for name in map(local_name, given):
         chosen = inside = 0
-        for path, is_named in _paths(name):
-            if outside is not None and path.absolute().is_relative_to(outside.absolute()):
+        for place, is_named in _places(name):
+            if outside is not None and _is_inside(place, outside):
                 inside += 1
                 continue
-            known = format or _format(path)
+            known = format or _format(place)
             if known is None and is_named:
-                raise UsageError(f"{path} is named like no format: say with --input-format what it is read as")
+                raise UsageError(f"{place} is named like no format: say with --input-format what it is read as")
             chosen += known is not None
             others += known is None
             if known is not None:
-                _check_name(path)
-                inputs.setdefault(path.absolute(), Input(path.absolute(), known))
+                _check_name(place)
+                inputs.setdefault(place, Input(place, known, len(inputs)))
         if inside and not chosen:
             raise UsageError(f"{outside} holds the inputs themselves: name another folder with --out")
         if not chosen:
@@ -86,17 +93,26 @@ def find(given: Iterable[str], format: str | None = None, outside: Path | None =
     return Found(list(inputs.values()), others)
 
 
-def _check_name(path: Path) -> None:
+def _is_inside(place: str, folder: str | Path) -> bool:
+    if is_remote(place) or is_remote(str(folder)):
+        return place.startswith(f"{str(folder).rstrip('/')}/")
+    return Path(place).is_relative_to(Path(folder).absolute())
+
+
+def _check_name(place: str) -> None:
     """The manifest and the list of errors hold names as UTF-8."""
     try:
-        str(path.absolute()).encode("utf-8")
+        place.encode("utf-8")
     except UnicodeEncodeError as error:
-        shown = os.fsencode(path).decode("utf-8", errors="backslashreplace")
+        shown = os.fsencode(place).decode("utf-8", errors="backslashreplace")
         raise UsageError(f"the name {shown} is not UTF-8: rename the file or its folder") from error
 
 
-def _paths(name: str) -> Iterator[tuple[Path, bool]]:
-    """Files, and whether they were named one by one."""
+def _places(name: str) -> Iterator[tuple[str, bool]]:
+    """Files by absolute path or URL, and whether they were named one by one."""
+    if is_remote(name):
+        yield from _remote(name)
+        return
     path = Path(name)
     if not path.exists() and has_magic(name):
         matches = [Path(match) for match in sorted(glob(name, recursive=True))]
@@ -106,11 +122,22 @@ def _paths(name: str) -> Iterator[tuple[Path, bool]]:
         matches = [path]
     for match in matches:
         if match.is_dir():
-            yield from ((file, False) for file in _in(match))
+            yield from ((str(file.absolute()), False) for file in _in(match))
         elif match.exists():
-            yield match, match is path
+            yield str(match.absolute()), match is path
         else:
             raise FormatError(match, None, "cannot be read (No such file or directory)")
+
+
+def _remote(url: str) -> list[tuple[str, bool]]:
+    check_shared(url)
+    try:
+        found = Remote(url).files()
+    except OSError as error:
+        raise UsageError(f"{url}: cannot be read (No such file or directory)") from error
+    if not found:
+        raise UsageError(f"no file matches {url}")
+    return found
 
 
 def _in(folder: Path) -> list[Path]:
@@ -126,9 +153,9 @@ def _in(folder: Path) -> list[Path]:
     return sorted(files, key=lambda file: file.parts)
 
 
-def _format(path: Path) -> str | None:
+def _format(place: str) -> str | None:
     """The format that a file's name says; of XML and JSON a look at it, else what such a file may be."""
-    name = bare_name(path).casefold()
+    name = bare_name(bare(place)).casefold()
     for format, endings in ENDINGS.items():
         if name.endswith(endings):
             return format
@@ -136,17 +163,27 @@ def _format(path: Path) -> str | None:
         return "pubmed_xml"
     for ending, formats in _TO_LOOK_AT.items():
         if name.endswith(ending):
-            return _looked_at(path, formats)
+            return _looked_at(place, formats)
     return None
 
 
-def _looked_at(path: Path, formats: tuple[str, ...]) -> str | None:
+def _looked_at(place: str, formats: tuple[str, ...]) -> str | None:
     """What a file looks like; one that cannot be read is kept, so that the run can say so."""
-    try:
-        found = corpus_format(path)[0]
-    except FormatError as error:
-        return None if "like no corpus" in error.why else formats[0]
+    with TemporaryDirectory() as folder:
+        try:
+            found = corpus_format(_beginning(place, Path(folder)))[0]
+        except FormatError as error:
+            return None if "like no corpus" in error.why else formats[0]
     return found if found in formats else None
+
+
+def _beginning(place: str, folder: Path) -> Path:
+    """The file itself, or the first part of one of another place."""
+    if not is_remote(place):
+        return Path(place)
+    path = folder / bare(place).name
+    path.write_bytes(Remote(place).start(_BEGINNING))
+    return path
 
 
 def check_columns(inputs: Iterable[Input], columns: Columns) -> None:
@@ -160,12 +197,13 @@ def check_columns(inputs: Iterable[Input], columns: Columns) -> None:
     for one in inputs:
         firsts.setdefault(one.format, one)
     for one in firsts.values():
-        try:
-            next(iter(reader(one.format)(one.path, columns, lambda fault: None)), None)
-        except NoColumn:
-            raise
-        except FormatError:
-            continue
+        with TemporaryDirectory() as folder:
+            try:
+                next(iter(reader(one.format)(on_disk(one.place, Path(folder)), columns, lambda fault: None)), None)
+            except NoColumn as error:
+                raise NoColumn(one.place, error.line, error.why) from error
+            except (FormatError, FileNotFoundError):
+                continue
 
 
 def reader(format: str) -> Callable[[Path, Columns, Told], Iterator[Item]]:

@@ -1,6 +1,7 @@
 """The book of a run: an SQLite file with what was asked for, and a row a shard with what came of it.
 
 Only the process that gives out shards writes to it, in one transaction a shard, when the shard's file is in its place.
+Of a run on an object store it is a copy, filled in out of what says there that a shard is done (``remote_store``).
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import contextlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from nomina.bulk.find import Input
+from nomina.bulk.places import bare, size_and_change
 from nomina.errors import UsageError
 from nomina.files import atomic
 from nomina.packed import bare_name
@@ -32,6 +34,10 @@ CREATE TABLE shard (
     deleted TEXT NOT NULL DEFAULT '[]', seconds REAL
 );
 """
+_TODO = (
+    "UPDATE shard SET state = 'todo', documents = NULL, mentions = NULL, errors = NULL, bytes = NULL, sha256 = NULL,"
+    " errors_sha256 = NULL, deleted = '[]', seconds = NULL"
+)
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 80
 
@@ -39,7 +45,8 @@ _LONGEST_NAME = 80
 class Shard(NamedTuple):
     """A file to be read and the name of the file to be written, as the manifest has them.
 
-    ``size`` in bytes and ``changed`` (nanoseconds) are those of the input when the run was begun.
+    ``input`` is an absolute path or a URL; ``size`` in bytes and ``changed`` (see ``places.size_and_change``) are those
+    that it had when the run was begun.
     """
 
     number: int
@@ -99,30 +106,31 @@ class Manifest:
             connection.executescript(_SCHEMA)
             connection.executemany("INSERT INTO run VALUES (?, ?)", {"layout": _LAYOUT, **about}.items())
             columns = "number, input, format, size, changed, name"
-            rows = (_shard(number, one, ending) for number, one in enumerate(inputs))
+            rows = (_shard(one, ending) for one in inputs)
             connection.executemany(f"INSERT INTO shard ({columns}) VALUES (?, ?, ?, ?, ?, ?)", rows)
             connection.commit()
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, folder: Path) -> Iterator[Self]:
-        """The manifest of a run.
+    def open(cls, folder: Path, shown: str | None = None) -> Iterator[Self]:
+        """The manifest of a run, whose folder may be known to the user by another name.
 
         Raises:
             UsageError: there is none in the folder, it is damaged, or of another version.
         """
-        path = folder / FILE
+        path, shown = folder / FILE, shown or str(folder)
         if not path.is_file():
-            raise UsageError(f"{folder} is no bulk run: begin one with nomina bulk run INPUTS --out {folder}")
+            raise no_run(shown)
         try:
             with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
                 manifest = cls(folder, connection)
                 if (layout := manifest.about().get("layout")) != _LAYOUT:
-                    raise UsageError(f"{path} is of another version of nomina (layout {layout}): use that one")
+                    why = f"is of another version of nomina (layout {layout}): use that one"
+                    raise UsageError(f"{shown}/{FILE} {why}")
                 yield manifest
         except sqlite3.DatabaseError as error:
-            why = f"{path} cannot be read or written ({error}): see whether the disk is full; else begin a new run"
-            raise UsageError(why) from error
+            why = f"cannot be read or written ({error}): see whether the disk is full; else begin a new run"
+            raise UsageError(f"{shown}/{FILE} {why}") from error
 
     def about(self) -> dict[str, str]:
         """What was asked for: ``options``, fingerprints of ``kb`` and ``linker``, version of ``nomina``."""
@@ -130,7 +138,7 @@ class Manifest:
 
     def inputs(self) -> list[Input]:
         """The files that are read, in order."""
-        return [Input(Path(shard.input), shard.format) for shard in self.shards()]
+        return [Input(shard.input, shard.format, shard.number) for shard in self.shards()]
 
     def shards(self, *states: str) -> list[Shard]:
         """The shards in order, or those in one of some states: ``todo``, ``done``, ``broken``."""
@@ -143,13 +151,20 @@ class Manifest:
 
     def record(self, number: int, done: Done) -> None:
         """Say what came of a shard, whose files are in their places."""
+        self.record_all([(number, done)])
+
+    def record_all(self, found: Iterable[tuple[int, Done]]) -> None:
+        """As ``record``, of many at once."""
         with self._connection:
-            self._connection.execute(
+            self._connection.executemany(
                 "UPDATE shard SET state = ?, documents = ?, mentions = ?, errors = ?, bytes = ?, sha256 = ?,"
                 " errors_sha256 = ?, deleted = ?, seconds = ? WHERE number = ?",
                 (
-                    "done" if done.whole else "broken", done.documents, done.mentions, done.errors, done.bytes,
-                    done.sha256, done.errors_sha256, json.dumps(done.deleted), done.seconds, number,
+                    (
+                        "done" if done.whole else "broken", done.documents, done.mentions, done.errors, done.bytes,
+                        done.sha256, done.errors_sha256, json.dumps(done.deleted), done.seconds, number,
+                    )
+                    for number, done in found
                 ),
             )  # fmt: skip
 
@@ -161,13 +176,15 @@ class Manifest:
         """
         with self._connection:
             for number in numbers:
-                (path,) = self._connection.execute("SELECT input FROM shard WHERE number = ?", (number,)).fetchone()
-                self._connection.execute(
-                    "UPDATE shard SET state = 'todo', size = ?, changed = ?, documents = NULL, mentions = NULL,"
-                    " errors = NULL, bytes = NULL, sha256 = NULL, errors_sha256 = NULL, deleted = '[]', seconds = NULL"
-                    " WHERE number = ?",
-                    (*size_and_change(Path(path)), number),
-                )
+                (place,) = self._connection.execute("SELECT input FROM shard WHERE number = ?", (number,)).fetchone()
+                now = "UPDATE shard SET size = ?, changed = ? WHERE number = ?"
+                self._connection.execute(now, (*size_and_change(place), number))
+                self._connection.execute(f"{_TODO} WHERE number = ?", (number,))
+
+    def redo_all(self) -> None:
+        """As ``redo``, of all shards, whose inputs are those that they were."""
+        with self._connection:
+            self._connection.execute(_TODO)
 
     def recorded(self) -> Iterator[tuple[Shard, Done]]:
         """The finished shards in order, with what came of them."""
@@ -189,14 +206,12 @@ class Manifest:
         return Totals._make([*map(int, row[:-1]), row[-1]])
 
 
-def _shard(number: int, one: Input, ending: str) -> Shard:
-    stem = bare_name(one.path)
+def _shard(one: Input, ending: str) -> Shard:
+    stem = bare_name(bare(one.place))
     stem = _NO_NAME.sub("_", stem.rpartition(".")[0] or stem)[:_LONGEST_NAME]
-    size, changed = size_and_change(one.path)
-    return Shard(number, str(one.path), one.format, size, changed, f"{number:05d}-{stem}{ending}")
+    return Shard(one.number, one.place, one.format, *size_and_change(one.place), f"{one.number:05d}-{stem}{ending}")
 
 
-def size_and_change(path: Path) -> tuple[int, int]:
-    """Bytes of a file, and when it was last written to, in nanoseconds."""
-    stat = path.stat()
-    return stat.st_size, stat.st_mtime_ns
+def no_run(shown: str) -> UsageError:
+    """What to say of a folder without a manifest."""
+    return UsageError(f"{shown} is no bulk run: begin one with nomina bulk run INPUTS --out {shown}")

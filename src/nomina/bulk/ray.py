@@ -1,7 +1,8 @@
 """The workers of a run as actors on a Ray cluster: each holds a pipeline and is given a shard when it is idle.
 
-Inputs and the run's folder lie on a file system that all nodes see under the same path. An actor that is lost, with its
-node or without, costs its shard, which is given to another one; the manifest is kept by the process that began it.
+Inputs and the run's folder lie on a file system that all nodes see under the same path, or on an object store. An actor
+that is lost, with its node or without, costs its shard, which is given to another one; the manifest is kept by the
+process that began it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -51,11 +51,12 @@ class ShardActor:
         """Do a shard."""
         from nomina.bulk.engine import make_new
         from nomina.bulk.shard import run_shard
+        from nomina.bulk.store import open_store
 
         def work() -> Done:
             make_new(self._pipeline, 1)
-            folder = Path(self._order["folder"])
-            return run_shard(self._pipeline, Shard(*shard), self._options, folder, lambda *counts: None, most_errors)
+            store = open_store(self._order["folder"])
+            return run_shard(self._pipeline, Shard(*shard), self._options, store, lambda *counts: None, most_errors)
 
         return _told(work)
 

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from shutil import rmtree
 from typing import Literal, TextIO
 
 from nomina._version import __version__
 from nomina.bulk.engine import CPU, check_device, check_options
 from nomina.bulk.find import Input, check_columns
 from nomina.bulk.inputs import Columns
-from nomina.bulk.manifest import ERRORS, OUTPUT, WORK, Manifest, Shard, Totals
+from nomina.bulk.manifest import ERRORS, Manifest, Shard, Totals
 from nomina.bulk.options import Options, linker_fingerprint
 from nomina.bulk.outputs import OUTPUTS, PACKINGS
 from nomina.bulk.progress import Progress
 from nomina.bulk.ray import RayCrew
+from nomina.bulk.remote import is_remote
 from nomina.bulk.shard import check_input
+from nomina.bulk.store import Store, is_begun
 from nomina.bulk.workers import Answer, Crew
 from nomina.encoders.onnx import cores
 from nomina.errors import NominaError, UsageError
-from nomina.files import atomic, try_lock
 from nomina.kb.sources import resolve_kb
 
 ALL_ERRORS = "errors.jsonl"
 DELETIONS = "deletions.jsonl"
-RUN = "run"
-"""Name of a run's lock, without ``.lock``."""
-
 _TRIES = 3
 _POLL = 0.5  # seconds
 
@@ -47,16 +41,16 @@ class Staff:
     workers: int | None = None
     address: str | None = None
 
-    def of(self, options: Options, folder: Path, devices: Sequence[str], most: int) -> Crew | RayCrew:
+    def of(self, options: Options, store: Store, devices: Sequence[str], most: int) -> Crew | RayCrew:
         """The workers, hired; more than ``most`` are not needed."""
-        order = {"options": options.to_json(), "folder": str(folder.absolute())}
+        order = {"options": options.to_json(), "folder": store.address}
         if self.engine == "ray":
             return RayCrew(self.workers, most, devices[0], order, self.address)
         size = self.workers or (cores() if devices[0] == CPU else len(devices))
         return Crew(min(size, most), devices, order)
 
 
-def begin(folder: Path, inputs: Sequence[Input], options: Options) -> None:
+def begin(store: Store, inputs: Sequence[Input], options: Options) -> None:
     """Make the manifest of a run, or see that the one that is there is of the same inputs and options.
 
     Raises:
@@ -64,22 +58,21 @@ def begin(folder: Path, inputs: Sequence[Input], options: Options) -> None:
     """
     about = _about(options.checked())
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with held(folder):
-            if (folder / "manifest.sqlite").exists():
-                with Manifest.open(folder) as manifest:
-                    _check_same(folder, manifest, about, inputs)
+        with store.held():
+            if is_begun(store):
+                with store.manifest() as manifest:
+                    _check_same(store, manifest, about, inputs)
                 return
-            if others := [path.name for path in folder.iterdir() if path.name != f"{RUN}.lock"]:
+            if others := store.names():
                 raise UsageError(
-                    f"{folder} holds something else ({min(others)}): name an empty or a new folder with --out"
+                    f"{store.shown} holds something else ({others[0]}): name an empty or a new folder with --out"
                 )
             check_options(options)
             check_columns(inputs, Columns(options.text_column, options.id_column))
             ending = OUTPUTS[options.format].ending + PACKINGS[options.pack]
-            Manifest.create(folder, about, inputs, ending)
+            store.create(about, inputs, ending)
     except OSError as error:
-        raise UsageError(f"cannot write to {folder} ({error.strerror}): name another folder with --out") from error
+        raise UsageError(f"cannot write to {store.shown} ({error.strerror}): name another folder with --out") from error
 
 
 def options_of(manifest: Manifest) -> Options:
@@ -88,7 +81,7 @@ def options_of(manifest: Manifest) -> Options:
 
 
 def go_on(
-    folder: Path,
+    store: Store,
     *,
     crew: Staff,
     devices: Sequence[str] = (CPU,),
@@ -99,7 +92,7 @@ def go_on(
     """Do what is left of a run.
 
     Args:
-        folder: of the run.
+        store: its folder.
         crew: who does them.
         devices: what they use, in turn.
         most_errors: how many documents of the run may fail before it stops.
@@ -110,28 +103,29 @@ def go_on(
         UsageError: another process does it, KB, linker or nomina are not those of its begin, too many errors.
         NominaError: what a worker says that ends the run.
     """
-    with Manifest.open(folder) as manifest, held(folder):
+    with store.manifest() as manifest, store.held():
         options = options_of(manifest)
         check_device(options, devices[0])
-        _check_about(folder, manifest.about(), _about(options))
+        _check_about(store, manifest.about(), _about(options))
         if again:
-            manifest.redo([shard.number for shard in manifest.shards("broken")])
-        for name in (OUTPUT, ERRORS):
-            (folder / name).mkdir(exist_ok=True)
-        rmtree(folder / WORK, ignore_errors=True)
+            store.redo(manifest, [shard.number for shard in manifest.shards("broken")])
+        store.prepare()
         todo = manifest.shards("todo")
         for shard in todo:
-            check_input(shard)
+            # Others are looked at when they are fetched: each look would take a round trip.
+            if not is_remote(shard.input):
+                check_input(shard)
         try:
             if todo:
-                _do(manifest, todo, crew.of(options, folder, devices, len(todo)), most_errors, stream)
+                _do(store, manifest, todo, crew.of(options, store, devices, len(todo)), most_errors, stream)
         finally:
-            rmtree(folder / WORK, ignore_errors=True)
-            _gather(manifest)
+            store.clear()
+            _gather(store, manifest)
         return manifest.totals()
 
 
 def _do(
+    store: Store,
     manifest: Manifest,
     todo: Sequence[Shard],
     hired: Crew | RayCrew,
@@ -153,7 +147,7 @@ def _do(
                 progress.tick(answer.worker, 0, 0)
             elif answer is not None and answer.kind == "died":
                 tries[answer.shard.number] += 1
-                _check_tries(tries[answer.shard.number], answer, manifest.folder)
+                _check_tries(tries[answer.shard.number], answer, store)
                 waiting.append(answer.shard)
             elif answer is not None:
                 progress.tick(answer.worker, answer.documents, answer.errors)
@@ -162,11 +156,11 @@ def _do(
     _check_errors(manifest.totals(), most_errors)
 
 
-def _check_tries(tries: int, answer: Answer, folder: Path) -> None:
+def _check_tries(tries: int, answer: Answer, store: Store) -> None:
     if tries == _TRIES:
         raise NominaError(
             f"workers died {tries} times ({answer.why}) at {answer.shard.input}: see whether memory ran out, then go on"
-            f" with nomina bulk resume {folder}"
+            f" with nomina bulk resume {store.shown}"
         )
 
 
@@ -178,25 +172,6 @@ def _check_errors(totals: Totals, most: int | None) -> None:
         )
 
 
-@contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Be the only process at work on a run.
-
-    Raises:
-        UsageError: another one is.
-    """
-    with try_lock(folder / RUN) as free:
-        if not free:
-            raise UsageError(f"another process is at work on {folder}: wait for it, or stop it first")
-        yield
-
-
-def is_running(folder: Path) -> bool:
-    """Whether a process is at work on a run."""
-    with try_lock(folder / RUN) as free:
-        return not free
-
-
 def _about(options: Options) -> dict[str, str]:
     return {
         "nomina": __version__,
@@ -206,17 +181,18 @@ def _about(options: Options) -> dict[str, str]:
     }
 
 
-def _check_same(folder: Path, manifest: Manifest, about: Mapping[str, str], inputs: Sequence[Input]) -> None:
-    _check_about(folder, manifest.about(), about)
+def _check_same(store: Store, manifest: Manifest, about: Mapping[str, str], inputs: Sequence[Input]) -> None:
+    _check_about(store, manifest.about(), about)
     begun = manifest.inputs()
     if begun != list(inputs):
-        different = sorted({str(one.path) for one in set(begun) ^ set(inputs)}) or ["their order"]
+        different = sorted({one.place for one in begun} ^ {one.place for one in inputs}) or ["their order"]
         raise UsageError(
-            f"{folder} was begun with other inputs ({different[0]}): name them as then, or another folder with --out"
+            f"{store.shown} was begun with other inputs ({different[0]}): name them as then, or another folder with"
+            " --out"
         )
 
 
-def _check_about(folder: Path, begun: Mapping[str, str], now: Mapping[str, str]) -> None:
+def _check_about(store: Store, begun: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Whether a run would go on as it was begun.
 
     Raises:
@@ -226,40 +202,24 @@ def _check_about(folder: Path, begun: Mapping[str, str], now: Mapping[str, str])
     for key in old:
         if old[key] != new[key]:
             raise UsageError(
-                f"{folder} was begun with {key} {_said(old[key])}, not {_said(new[key])}: use that, or another folder"
-                " with --out"
+                f"{store.shown} was begun with {key} {_said(old[key])}, not {_said(new[key])}: use that, or another"
+                " folder with --out"
             )
     words = {"nomina": "version of nomina", "kb": "content of the KB", "linker": "model of the linker"}
     for key, what in words.items():
         if begun[key] != now[key]:
-            raise UsageError(f"{folder} was begun with another {what}: use that one, or another folder with --out")
+            raise UsageError(f"{store.shown} was begun with another {what}: use that one, or another folder with --out")
 
 
 def _said(value: object) -> str:
     return "none" if value is None or value == () else json.dumps(value, ensure_ascii=False)
 
 
-def _gather(manifest: Manifest) -> None:
+def _gather(store: Store, manifest: Manifest) -> None:
     """Write the errors and deletions of the finished shards, in order; no file where there are none."""
     recorded = list(manifest.recorded())
-    errors = [shard for shard, done in recorded if done.errors_sha256]
-    deletions = [(shard.input, id) for shard, done in recorded for id in done.deleted]
-    with _whole_or_none(manifest.folder / ALL_ERRORS, errors) as stream:
-        for shard in errors:
-            lines = (manifest.folder / ERRORS / f"{shard.name}.jsonl").open(encoding="utf-8")
-            with lines:
-                stream.writelines(lines)
-    with _whole_or_none(manifest.folder / DELETIONS, deletions) as stream:
-        for file, id in deletions:
-            stream.write(json.dumps({"file": file, "document": id}) + "\n")
-
-
-@contextlib.contextmanager
-def _whole_or_none(path: Path, content: Sequence[object]) -> Iterator[TextIO]:
-    if not content:
-        path.unlink(missing_ok=True)
-        with open(os.devnull, "w", encoding="utf-8") as stream:
-            yield stream
-        return
-    with atomic(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as stream:
-        yield stream
+    errors = [f"{ERRORS}/{shard.name}.jsonl" for shard, done in recorded if done.errors_sha256]
+    deletions = [{"file": shard.input, "document": id} for shard, done in recorded for id in done.deleted]
+    store.write(ALL_ERRORS, (part for name in errors for part in store.read([name])) if errors else None)
+    lines = (f"{json.dumps(record)}\n".encode() for record in deletions)
+    store.write(DELETIONS, lines if deletions else None)

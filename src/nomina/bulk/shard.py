@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from secrets import token_hex
-from shutil import rmtree
 from typing import TextIO
 
 from nomina.bulk.find import reader
 from nomina.bulk.inputs import Columns, Fault, Item
-from nomina.bulk.manifest import ERRORS, OUTPUT, WORK, Done, Shard, size_and_change
+from nomina.bulk.manifest import Done, Shard
 from nomina.bulk.options import Options
 from nomina.bulk.outputs import OUTPUTS, Batch
+from nomina.bulk.places import on_disk, size_and_change
+from nomina.bulk.store import Store
 from nomina.detect import by_size
 from nomina.errors import FormatError, NominaError, UsageError
 from nomina.files import sha256
@@ -83,7 +82,7 @@ class _Errors:
 
 
 def run_shard(
-    pipeline: Pipeline, shard: Shard, options: Options, folder: Path, tick: Tick, most_errors: int | None = None
+    pipeline: Pipeline, shard: Shard, options: Options, store: Store, tick: Tick, most_errors: int | None = None
 ) -> Done:
     """Do a shard and put its files in their places in the run's folder.
 
@@ -91,7 +90,7 @@ def run_shard(
         pipeline: as new (``engine.make_new``).
         shard: what is read, and the name of what is written.
         options: of the run.
-        folder: of the run.
+        store: the run's folder.
         tick: told after each batch; what it raises ends the shard.
         most_errors: how many documents may fail.
 
@@ -100,31 +99,26 @@ def run_shard(
         NominaError: what ends a whole run, such as a KB that is gone.
     """
     started = time.perf_counter()
-    work = folder / WORK / f"{shard.number:05d}-{token_hex(6)}"
     counts = _Counts()
     try:
-        work.mkdir(parents=True)
-        errors = _Errors(work / "errors.jsonl", shard.input, counts, most_errors)
-        try:
+        with store.work(shard) as work:
+            output, errors = work / shard.name, _Errors(work / "errors.jsonl", shard.input, counts, most_errors)
+            try:
+                check_input(shard)
+                _write(_linked(pipeline, shard, options, work, errors, counts, tick), output, options, errors, counts)
+            finally:
+                has_errors = errors.close()
             check_input(shard)
-            batches = _linked(pipeline, shard, options, errors, counts, tick)
-            _write(batches, work / shard.name, options, errors, counts)
-        finally:
-            has_errors = errors.close()
-        check_input(shard)
-        found = sha256(work / shard.name), sha256(errors.path) if has_errors else ""
-        size = (work / shard.name).stat().st_size
-        _put_errors(errors.path if has_errors else None, folder / ERRORS / f"{shard.name}.jsonl")
-        put(work / shard.name, folder / OUTPUT / shard.name)
+            found = sha256(output), sha256(errors.path) if has_errors else ""
+            size, deleted = output.stat().st_size, _deleted(shard, work)
+            seconds = round(time.perf_counter() - started, 3)
+            done = Done(counts.documents, counts.mentions, counts.errors, size, *found, counts.whole, deleted, seconds)
+            store.finish(shard, output, errors.path if has_errors else None, done)
+            return done
     except OSError as error:
         raise UsageError(
             f"cannot write the output of {shard.input} ({error.strerror}): make room, and resume"
         ) from error
-    finally:
-        rmtree(work, ignore_errors=True)
-    deleted = _deleted(shard)
-    seconds = round(time.perf_counter() - started, 3)
-    return Done(counts.documents, counts.mentions, counts.errors, size, *found, counts.whole, deleted, seconds)
 
 
 def check_input(shard: Shard) -> None:
@@ -136,7 +130,7 @@ def check_input(shard: Shard) -> None:
         UsageError: it is another.
     """
     try:
-        same = size_and_change(Path(shard.input)) == (shard.size, shard.changed)
+        same = size_and_change(shard.input) == (shard.size, shard.changed)
     except OSError:
         return
     if not same:
@@ -144,10 +138,10 @@ def check_input(shard: Shard) -> None:
 
 
 def _linked(
-    pipeline: Pipeline, shard: Shard, options: Options, errors: _Errors, counts: _Counts, tick: Tick
+    pipeline: Pipeline, shard: Shard, options: Options, work: Path, errors: _Errors, counts: _Counts, tick: Tick
 ) -> Iterator[Batch]:
     """What is to be written, batch by batch; a document that cannot be linked is an error."""
-    items = _items(shard, options, errors, counts)
+    items = _items(shard, options, work, errors, counts)
     while batch := _next_batch(items):
         if options.detect:
             batch = [item._replace(document=replace(item.document, mentions=())) for item in batch]
@@ -190,11 +184,11 @@ def _one_by_one(pipeline: Pipeline, batch: list[Item], errors: _Errors) -> Batch
     return linked
 
 
-def _items(shard: Shard, options: Options, errors: _Errors, counts: _Counts) -> Iterator[Item]:
+def _items(shard: Shard, options: Options, work: Path, errors: _Errors, counts: _Counts) -> Iterator[Item]:
     """The documents of a file that can be linked; where it breaks off, that is an error and the end."""
     columns = Columns(options.text_column, options.id_column)
     try:
-        for item in reader(shard.format)(Path(shard.input), columns, errors.add):
+        for item in reader(shard.format)(_at_hand(shard, work), columns, errors.add):
             if (why := _unfit(item.document)) is None:
                 yield item
             else:
@@ -244,32 +238,25 @@ def _write(batches: Iterator[Batch], path: Path, options: Options, errors: _Erro
     import_module(OUTPUTS[options.format].module).write(batches, path, options.pack, failed)
 
 
-def _deleted(shard: Shard) -> tuple[str, ...]:
+def _at_hand(shard: Shard, work: Path) -> Path:
+    """The input as a file of this machine.
+
+    Raises:
+        FormatError: there is none.
+        OSError: there is no room for it.
+    """
+    try:
+        return on_disk(shard.input, work)
+    except FileNotFoundError as error:
+        raise FormatError(shard.input, None, "cannot be read (No such file or directory)") from error
+
+
+def _deleted(shard: Shard, work: Path) -> tuple[str, ...]:
     if shard.format != "pubmed_xml":
         return ()
     from nomina.bulk.inputs.pubmed import deletions
 
-    return deletions(Path(shard.input))
-
-
-def _put_errors(path: Path | None, target: Path) -> None:
-    if path is not None:
-        put(path, target)
-    else:
-        target.unlink(missing_ok=True)
-
-
-def put(path: Path, target: Path) -> None:
-    """Move a file into its place, on disk before it is there."""
-    _sync(path, os.O_RDWR)
-    os.replace(path, target)
-    if os.name != "nt":
-        _sync(target.parent, os.O_RDONLY)
-
-
-def _sync(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return deletions(_at_hand(shard, work))
+    except FormatError:
+        return ()

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from nomina.bulk.manifest import ERRORS, OUTPUT, Manifest
-from nomina.files import sha256
+from nomina.bulk.store import Store
 
 
-def damaged(manifest: Manifest) -> Iterator[tuple[int, str]]:
+def damaged(store: Store, manifest: Manifest) -> Iterator[tuple[int, str]]:
     """Number of each finished shard whose files are not those that were written, and what is wrong with them."""
     for shard, done in manifest.recorded():
-        files = [(manifest.folder / OUTPUT / shard.name, done.sha256)]
+        files = [(f"{OUTPUT}/{shard.name}", done.sha256)]
         if done.errors_sha256:
-            files.append((manifest.folder / ERRORS / f"{shard.name}.jsonl", done.errors_sha256))
-        for path, expected in files:
-            if (why := _wrong(path, expected)) is not None:
-                yield shard.number, f"{path}: {why}"
+            files.append((f"{ERRORS}/{shard.name}.jsonl", done.errors_sha256))
+        for name, expected in files:
+            if (why := _wrong(store, name, expected)) is not None:
+                yield shard.number, f"{store.shown}/{name}: {why}"
                 break
 
 
-def unknown(manifest: Manifest) -> list[Path]:
+def unknown(store: Store, manifest: Manifest) -> list[str]:
     """Files among the output that are of no finished shard."""
     known = {shard.name for shard, _ in manifest.recorded()}
-    folder = manifest.folder / OUTPUT
-    return sorted(path for path in folder.iterdir() if path.name not in known) if folder.is_dir() else []
+    return [f"{store.shown}/{OUTPUT}/{name}" for name in store.names(OUTPUT) if name not in known]
 
 
-def _wrong(path: Path, expected: str) -> str | None:
+def _wrong(store: Store, name: str, expected: str) -> str | None:
     try:
-        found = sha256(path)
+        found = store.sha256(name)
     except OSError as error:
-        return f"cannot be read ({error.strerror})"
+        return f"cannot be read ({error.strerror or 'No such file or directory'})"
     return None if found == expected else "is not what was written"

@@ -12,7 +12,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TextIO
 
 from nomina.bulk.manifest import Shard
@@ -51,19 +50,20 @@ def main() -> int:
 def _work(orders: TextIO, say: Say) -> None:
     from nomina.bulk.engine import make_new, pipeline
     from nomina.bulk.shard import run_shard
+    from nomina.bulk.store import open_store
 
     first = orders.readline()
     if not first:
         return
     order = json.loads(first)
-    options, folder = Options.from_json(order["options"]), Path(order["folder"])
+    options, store = Options.from_json(order["options"]), open_store(order["folder"])
     linker = pipeline(options, order["device"])
     say("ready")
     for line in orders:
         given = json.loads(line)
         make_new(linker, order["threads"])
         shard = Shard(*given["shard"])
-        done = run_shard(linker, shard, options, folder, _ticking(say), given["most_errors"])
+        done = run_shard(linker, shard, options, store, _ticking(say), given["most_errors"])
         say("done", number=shard.number, done=done)
 
 

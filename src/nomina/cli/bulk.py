@@ -11,23 +11,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from nomina.cli.places import PLACE
 from nomina.errors import UsageError
 from nomina.linkers import DEFAULT
 
 if TYPE_CHECKING:
+    from nomina.bulk.find import Input
     from nomina.bulk.manifest import Totals
+    from nomina.bulk.store import Store
 
 _EXAMPLES = """\b
 Examples:
   nomina bulk run pubmed/ --out linked/ --workers 8
   nomina bulk run 'notes/**/*.csv' --text-column note --id-column id --out linked/
+  nomina bulk run s3://corpus/pubmed/ --out s3://corpus/linked
+  nomina bulk run pubmed/ --part 3/32 --out linked-3/
   nomina bulk status linked/
   nomina bulk resume linked/
 """
 Engine = Literal["local", "ray"]
 
-_FOLDER = click.Path(path_type=Path)
 _COUNT = click.IntRange(min=1)
 
 
@@ -53,7 +55,8 @@ def _working(command: Callable[..., None]) -> Callable[..., None]:
 
 @bulk.command()
 @click.argument("inputs", nargs=-1, required=True)
-@click.option("--out", "folder", required=True, type=PLACE, help="The folder of the run.")
+@click.option("--out", "folder", required=True, help="The folder of the run, or its URL.")
+@click.option("--part", metavar="I/N", help="Every Nth file from the Ith on; N runs with folders of their own do all.")
 @click.option("--input-format", metavar="FORMAT", help="What all files are read as; by default by their names.")
 @click.option("--text-column", metavar="NAME", help="Of tables, JSON lines and Parquet; by default text.")
 @click.option("--id-column", metavar="NAME", help="By default id where there is one, else file and number.")
@@ -73,7 +76,8 @@ def _working(command: Callable[..., None]) -> Callable[..., None]:
 @_working
 def run(
     inputs: tuple[str, ...],
-    folder: Path,
+    folder: str,
+    part: str | None,
     input_format: str | None,
     no_context: bool,
     workers: int | None,
@@ -85,43 +89,47 @@ def run(
 ) -> None:
     """Link files, folders and patterns into a new folder, or go on with what was begun there in the same way.
 
-    INPUTS are PubTator, BioC, PubMed XML, JSON lines, CSV, TSV or Parquet, plain or packed; a pattern stands in quotes.
+    INPUTS are PubTator, BioC, PubMed XML, JSON lines, CSV, TSV or Parquet, plain or packed, on this machine or by URL
+    (s3://, gs:// and others); a pattern stands in quotes.
     """
     from nomina.bulk.engine import check_device
     from nomina.bulk.find import find
     from nomina.bulk.options import Options
     from nomina.bulk.run import begin
 
-    found = find(inputs, input_format, folder)
+    store = _store(folder)
+    found = find(inputs, input_format, store.shown)
     if found.others:
         click.echo(f"nomina: left out {found.others:,} files that are named like no format", err=True)
     options["linker"], options["kb"] = _absolute_linker(options["linker"]), _absolute_kb(options["kb"])
     asked = Options(context=not no_context, **options)
     check_device(asked, _devices(device)[0])
-    begin(folder, found.inputs, asked)
-    _go_on(folder, device, max_errors, engine=engine, workers=workers, address=address)
+    begin(store, _part(found.inputs, part), asked)
+    _go_on(store, device, max_errors, engine=engine, workers=workers, address=address)
 
 
 @bulk.command()
-@click.argument("folder", metavar="RUN", type=_FOLDER)
+@click.argument("folder", metavar="RUN")
 @click.option("--retry", is_flag=True, help="Read those files again that could not be read to their end.")
 @_working
-def resume(folder: Path, retry: bool, device: str, max_errors: int | None, **staff: Any) -> None:  # noqa: ANN401
+def resume(folder: str, retry: bool, device: str, max_errors: int | None, **staff: Any) -> None:  # noqa: ANN401
     """Go on with a run, as it was begun."""
-    _go_on(folder, device, max_errors, again=retry, **staff)
+    _go_on(_store(folder), device, max_errors, again=retry, **staff)
 
 
 @bulk.command()
-@click.argument("folder", metavar="RUN", type=_FOLDER)
+@click.argument("folder", metavar="RUN")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON.")
-def status(folder: Path, as_json: bool) -> None:
+def status(folder: str, as_json: bool) -> None:
     """How far a run is."""
-    from nomina.bulk.manifest import Manifest
-    from nomina.bulk.run import is_running
-
-    with Manifest.open(folder) as manifest:
+    store = _store(folder)
+    with store.manifest() as manifest:
         totals = manifest.totals()
-    state = "finished" if totals.done == totals.shards else "running" if is_running(folder) else "stopped"
+    running = store.is_running()
+    state = (
+        "finished" if totals.done == totals.shards else "unfinished" if running is None
+        else "running" if running else "stopped"
+    )  # fmt: skip
     counts = {
         "shards": totals.shards, "done": totals.done, "not_read_to_the_end": totals.broken,
         "documents": totals.documents, "mentions": totals.mentions, "errors": totals.errors,
@@ -133,22 +141,21 @@ def status(folder: Path, as_json: bool) -> None:
 
 
 @bulk.command()
-@click.argument("folder", metavar="RUN", type=_FOLDER)
+@click.argument("folder", metavar="RUN")
 @click.option("--redo", is_flag=True, help="Have nomina bulk resume make damaged shards again.")
-def verify(folder: Path, redo: bool) -> None:
+def verify(folder: str, redo: bool) -> None:
     """Compare what was written with its checksums."""
-    from nomina.bulk.manifest import Manifest
-    from nomina.bulk.run import held
     from nomina.bulk.verify import damaged, unknown
 
-    with Manifest.open(folder) as manifest, held(folder):
-        found = list(damaged(manifest))
+    store = _store(folder)
+    with store.manifest() as manifest, store.held():
+        found = list(damaged(store, manifest))
         for _, what in found:
             click.echo(what)
-        for path in unknown(manifest):
-            click.echo(f"{path}: is of no finished shard")
+        for name in unknown(store, manifest):
+            click.echo(f"{name}: is of no finished shard")
         if redo:
-            manifest.redo([number for number, _ in found])
+            store.redo(manifest, [number for number, _ in found])
         totals = manifest.totals()
     if not found:
         click.echo(f"all {totals.done:,} finished shards are as they were written")
@@ -157,8 +164,40 @@ def verify(folder: Path, redo: bool) -> None:
     raise UsageError(f"{len(found):,} shards are damaged: make them again with {advice}")
 
 
+def _store(folder: str) -> Store:
+    """The run's folder by path or URL.
+
+    Raises:
+        UsageError: no such kind of place, or one that workers do not see.
+    """
+    from nomina.bulk.remote import check_shared
+    from nomina.bulk.store import open_store
+
+    if folder == "-":
+        raise UsageError("- is no place to write to: name a folder")
+    check_shared(folder)
+    return open_store(folder)
+
+
+def _part(inputs: list[Input], part: str | None) -> list[Input]:
+    """``2/3``: every third one from the second on.
+
+    Raises:
+        UsageError: it is none, or there are fewer files.
+    """
+    if part is None:
+        return inputs
+    first, slash, size = part.partition("/")
+    if not (slash and first.isdecimal() and size.isdecimal() and 1 <= int(first) <= int(size)):
+        raise UsageError(f"no part {part!r}: --part is such as 1/32, 2/32 and so on to 32/32")
+    chosen = inputs[int(first) - 1 :: int(size)]
+    if not chosen:
+        raise UsageError(f"there are {len(inputs):,} files, none for --part {part}: take fewer parts")
+    return chosen
+
+
 def _go_on(
-    folder: Path,
+    store: Store,
     device: str,
     max_errors: int | None,
     *,
@@ -175,7 +214,7 @@ def _go_on(
     if engine == "ray" and ":" in device:
         raise UsageError(f"Ray chooses the GPUs itself: write --device cuda, not {device}")
     totals = go_on(
-        folder,
+        store,
         crew=Staff(engine, workers, address),
         devices=devices,
         most_errors=max_errors,
@@ -184,7 +223,7 @@ def _go_on(
     )
     click.echo(f"nomina: {_summary(totals)}", err=True)
     if totals.errors:
-        click.echo(f"nomina: see {folder / 'errors.jsonl'}", err=True)
+        click.echo(f"nomina: see {store.shown}/errors.jsonl", err=True)
 
 
 def _summary(totals: Totals) -> str:
