@@ -17,6 +17,7 @@ from nomina.evaluation.significance import (
     holm,
     mcnemar,
     paired_bootstrap,
+    paired_bootstrap_of_sets,
 )
 
 bits = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
@@ -142,6 +143,8 @@ def test_a_single_document_has_no_spread():
         (lambda: mcnemar([1], [1, 0]), "the same items"),
         (lambda: mcnemar([], []), "the same items"),
         (lambda: paired_bootstrap([1, 0], [1], "ab"), "the same items"),
+        (lambda: paired_bootstrap_of_sets([]), "at least one set"),
+        (lambda: paired_bootstrap_of_sets([([1], [1], "a"), ([], [], "")]), "the same items"),
         (lambda: angel_t_test([1, 0], [1, 1], samples=1), "at least 2 resamples"),
         (lambda: holm([0.5, 1.5]), "between 0 and 1, not 1.5"),
         (lambda: holm([float("nan")]), "between 0 and 1, not nan"),
@@ -181,6 +184,23 @@ def test_p_says_what_the_interval_says(pairs, seed):
     other_way = paired_bootstrap(b, a, documents, samples=199, seed=seed, level=0.9)
     assert other_way.p == result.p
     assert other_way.interval == pytest.approx((-result.interval[1], -result.interval[0]))
+
+
+def test_each_set_counts_alike_however_large_it_is():
+    # The first set's difference is 0, 1/2, 1/2 or 1, the second's, one document, always -1/4: one draw of 4 is below.
+    sets = [([1, 0], [0, 0], "ab"), ([0] * 4, [0, 0, 0, 1], "cccc")]
+    result = paired_bootstrap_of_sets(sets, samples=20_000, level=0.4)
+    assert result.difference == (1 / 2 - 1 / 4) / 2
+    assert result.p == pytest.approx(2 / 4, abs=0.02)
+    assert result.interval == (1 / 8, 1 / 8)
+    assert paired_bootstrap_of_sets(sets, samples=20_000, level=0.6).interval == (-1 / 8, 3 / 8)
+
+
+def test_sets_of_the_same_size_are_drawn_apart():
+    # Each set: -1, 0, 0 or 1. Drawn alike, a quarter of the means would be -1; drawn apart, a sixteenth is.
+    one = ([1, 0], [0, 1], "ab")
+    assert paired_bootstrap_of_sets([one, one], samples=20_000, level=0.8).interval == (-1 / 2, 1 / 2)
+    assert paired_bootstrap_of_sets([one], seed=3) == paired_bootstrap(*one, seed=3)
 
 
 def test_two_equal_systems_do_not_differ():

@@ -136,12 +136,41 @@ def paired_bootstrap(
     Raises:
         UsageError: lengths that differ, no items.
     """
-    first, second = _pair(a, b)
-    difference = first - second
-    drawn = _resampled(difference[:, None], documents, None, samples, seed)[:, 0]
+    return paired_bootstrap_of_sets([(a, b, documents)], samples=samples, seed=seed, level=level)
+
+
+def paired_bootstrap_of_sets(
+    sets: Sequence[tuple[ArrayLike, ArrayLike, Sequence[Hashable]]],
+    *,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    level: float = 0.95,
+) -> PairedBootstrap:
+    """``paired_bootstrap`` of the mean over several sets, each of which counts alike however large it is.
+
+    The documents of each set are drawn anew among themselves, so that every resample has as many of each set.
+
+    Args:
+        sets: Of each set what one system gets for each item, what the other gets, and the items' documents.
+        samples: See ``bootstrap_interval``, as for the rest.
+        seed: Of the draws; set number i (from 0) is drawn by ``seed + i``.
+        level: Of the interval.
+
+    Raises:
+        UsageError: no sets; lengths that differ, no items in a set.
+    """
+    if not sets:
+        raise UsageError("two systems are compared on at least one set")
+    differences = [np.subtract(*_pair(a, b)) for a, b, _ in sets]
+    of_each = [
+        _resampled(difference[:, None], documents, None, samples, seed + i)[:, 0]
+        for i, (difference, (_, _, documents)) in enumerate(zip(differences, sets, strict=True))
+    ]
+    drawn = np.mean(of_each, axis=0)
     fewer = int(min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0)))
     p = min(1.0, 2 * (fewer + 1) / (samples + 1))
-    return PairedBootstrap(float(difference.mean()), _percentiles(drawn, level), p)
+    difference = float(np.mean([one.mean() for one in differences]))
+    return PairedBootstrap(difference, _percentiles(drawn, level), p)
 
 
 def mcnemar(a: ArrayLike, b: ArrayLike) -> McNemar:
