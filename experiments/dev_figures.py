@@ -1,9 +1,12 @@
 r"""Measure encoders on the four development sets of ``dev_sets.py``, and record them beside what a GPU measured.
 
     python experiments/dev_figures.py --data DATA --averages OUT/align.json --trained-at COMMIT --trained-by COMMAND \
-        default=src/nomina/data/encoder sapbert-mini=checkpoints/sapbert-mini
+        default=src/nomina/data/encoder sapbert-mini=checkpoints/sapbert-mini NEW=FOLDER --pairs NEW:default
 
-``OUT/align.json`` is what ``train_embedding.py`` wrote. Writes ``results/dev_four.json``.
+``OUT/align.json`` is what ``train_embedding.py`` wrote. Writes ``results/dev_four.json``, or that of ``--name``.
+``--pairs A:B``: whether A is better than B, on the mean of the four sets, mentions of each drawn anew, and on each set
+(McNemar). These files do not say which document a mention is of. So the mean is tested once more with all mentions of
+the same text drawn together, as they are right or wrong together.
 """
 
 from __future__ import annotations
@@ -11,36 +14,74 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from common import record
-from dev_sets import DevSets
+from dev_sets import CORPORA, DevSets, accuracy
 from sapbert_align import say
 
 from nomina import encoders
+from nomina.evaluation.significance import PairedBootstrap, mcnemar, paired_bootstrap_of_sets
+
+SAMPLES = 10_000
 
 
 def main() -> None:
-    """Measure, record."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--data", type=Path, required=True)
-    options.add_argument("--averages", type=Path, required=True)
-    options.add_argument("--trained-at", required=True, help="the commit that train_embedding.py ran at")
-    options.add_argument("--trained-by", required=True, help="the command that ran there")
-    options.add_argument("encoders", nargs="+", metavar="NAME=FOLDER")
-    arguments = options.parse_args()
+    """Measure, compare, record."""
+    arguments = options().parse_args()
     found = json.loads(arguments.averages.read_text(encoding="utf-8"))
-    figures, dev = found["figures"], DevSets(arguments.data)
+    figures, dev, right = found["figures"], DevSets(arguments.data), {}
     for name, folder in (given.split("=", 1) for given in arguments.encoders):
-        figures[name] = dev.accuracy(encoders.load(folder))
+        right[name] = dev.right(encoders.load(folder))
+        figures[name] = accuracy(right[name])
         say({name: figures[name]})
+    pairs = {}
+    for a, b in (pair.split(":") for pair in arguments.pairs):
+        pairs[f"{a}:{b}"] = compared(right[a], right[b], dev)
+        say({f"{a}:{b}": pairs[f"{a}:{b}"]})
     trained = {**found["versions"], "commit": arguments.trained_at, "command": arguments.trained_by}
     counts = {corpus: {"names": len(one.names), "mentions": len(one.mentions)} for corpus, one in dev.sets.items()}
-    record(
-        "dev_four",
-        {"figures": figures, "counts": counts},
-        seed="of each variant in train_embedding.py",
-        trained=trained,
-    )
+    metrics: dict[str, Any] = {"figures": figures, "counts": counts}
+    if pairs:
+        metrics |= {"pairs": pairs, "samples": SAMPLES}
+    seed = "of each variant in train_embedding.py" + ("; 0: pairs" if pairs else "")
+    record(arguments.name, metrics, seed=seed, trained=trained)
+
+
+def options() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--averages", type=Path, required=True)
+    parser.add_argument("--trained-at", required=True, help="the commit that the weights were trained at")
+    parser.add_argument("--trained-by", required=True, action="append", help="a command that ran there")
+    parser.add_argument("--name", default="dev_four", help="of the result (default: %(default)s)")
+    parser.add_argument("--pairs", nargs="*", default=[], metavar="A:B", help="names of encoders to compare")
+    parser.add_argument("encoders", nargs="+", metavar="NAME=FOLDER")
+    return parser
+
+
+def compared(a: dict[str, list[bool]], b: dict[str, list[bool]], dev: DevSets) -> dict[str, Any]:
+    """Whether two encoders differ, at 1, in points: on the mean of the sets, and on each."""
+    places = [f"{corpus}@1" for corpus in CORPORA]
+    texts = [[parts for parts, _ in dev.sets[corpus].mentions] for corpus in CORPORA]
+    alone = [(a[place], b[place], range(len(a[place]))) for place in places]
+    together = [(a[place], b[place], same) for place, same in zip(places, texts, strict=True)]
+    facts: dict[str, Any] = {
+        "mentions": bootstrapped(paired_bootstrap_of_sets(alone, samples=SAMPLES)),
+        "texts": bootstrapped(paired_bootstrap_of_sets(together, samples=SAMPLES)),
+    }
+    for place in places:
+        test = mcnemar(a[place], b[place])
+        facts[place] = {"only_a": test.only_a, "only_b": test.only_b, "p": test.p_exact}
+    return facts
+
+
+def bootstrapped(test: PairedBootstrap) -> dict[str, Any]:
+    """The difference and its interval in points, and p."""
+    low, high = test.interval
+    return {"difference": round(100 * test.difference, 3), "interval": [round(100 * low, 3), round(100 * high, 3)],
+            "p": test.p}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -49,20 +49,31 @@ class DevSets:
 
     def accuracy(self, encoder: Encoder, batch_size: int = 1024) -> dict[str, float]:
         """Percentages by ``corpus@k``, and ``dev``, the mean of all corpora at 1."""
+        return accuracy(self.right(encoder, batch_size))
+
+    def right(self, encoder: Encoder, batch_size: int = 1024) -> dict[str, list[bool]]:
+        """Whether each mention is right, by ``corpus@k``."""
         vectors = torch.from_numpy(encoder.encode(self.texts, batch_size))
         vectors = vectors.to("cuda" if torch.cuda.is_available() else "cpu")
-        figures: dict[str, float] = {}
+        answers: dict[str, list[bool]] = {}
         for corpus, found in self.sets.items():
             parts = sorted({part for parts, _ in found.mentions for part in parts})
             near = nearest(vectors[self._rows(found.names)], vectors[self._rows(parts)], found.concept)
             best = dict(zip(parts, near, strict=True))
             for k in (1, 5):
-                right = [all(gold.intersection(best[part][:k]) for part in parts) for parts, gold in found.mentions]
-                figures[f"{corpus}@{k}"] = round(100 * sum(right) / len(right), 2)
-        return {**figures, "dev": round(mean(figures[f"{corpus}@1"] for corpus in CORPORA), 3)}
+                answers[f"{corpus}@{k}"] = [
+                    all(gold.intersection(best[part][:k]) for part in parts) for parts, gold in found.mentions
+                ]
+        return answers
 
     def _rows(self, texts: list[str]) -> list[int]:
         return [self._row[text] for text in texts]
+
+
+def accuracy(right: dict[str, list[bool]]) -> dict[str, float]:
+    """Percentages of what is right, and ``dev``, the mean of all corpora at 1."""
+    figures = {place: round(100 * sum(answers) / len(answers), 2) for place, answers in right.items()}
+    return {**figures, "dev": round(mean(figures[f"{corpus}@1"] for corpus in CORPORA), 3)}
 
 
 def dev_set(task: Task, thinned: int) -> DevSet:
