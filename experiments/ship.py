@@ -6,8 +6,8 @@
     python experiments/ship.py aligned MODEL/log.json --name align_mpnet --trained-at COMMIT --trained-by COMMAND
 
 ``default`` writes the embedded encoder (``src/nomina/data/encoder``; ``calibrate.py`` and ``span_model.py`` come next),
-``sapbert-mini`` the folder ``checkpoints/sapbert-mini``, ``record`` the file ``results/distil.json``, ``aligned`` a
-file of what ``sapbert_align.py`` logged. An export is compared with torch on every hundredth name of HPO.
+``sapbert-mini`` the folder ``checkpoints/sapbert-mini``, ``record`` the file ``results/distil.json``, or that of
+``--name``, ``aligned`` a file of what ``sapbert_align.py`` logged. An export is compared with torch on every hundredth name of HPO.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def main() -> None:
     stage.add_argument("distilled", type=Path, nargs="+")
     stage.add_argument("--trained-at", required=True, help="the commit that distil.py ran at")
     stage.add_argument("--trained-by", required=True, nargs="+", help="the commands that ran there")
+    stage.add_argument("--name", default="distil", help="of the result (default: %(default)s)")
     stage = stages.add_parser("aligned")
     stage.add_argument("log", type=Path)
     stage.add_argument("--name", required=True, help="of the result")
@@ -85,7 +86,7 @@ def write_record(arguments: argparse.Namespace) -> None:
     teacher = runs.pop("teacher")
     versions = next(run["versions"] for run in runs.values())
     trained = {**versions, "commit": arguments.trained_at, "command": arguments.trained_by}
-    path = record("distil", {"teacher": teacher, "variants": runs}, seed=0, trained=trained)
+    path = record(arguments.name, {"teacher": teacher, "variants": runs}, seed=0, trained=trained)
     print(f"written: {path.name}; best: {max(runs, key=lambda name: runs[name]['best']['dev'])}")
 
 
