@@ -7,7 +7,8 @@
 
 ``default`` writes the embedded encoder (``src/nomina/data/encoder``; ``calibrate.py`` and ``span_model.py`` come next),
 ``sapbert-mini`` the folder ``checkpoints/sapbert-mini``, ``record`` the file ``results/distil.json``, or that of
-``--name``, ``aligned`` a file of what ``sapbert_align.py`` logged. An export is compared with torch on every hundredth name of HPO.
+``--name``, ``aligned`` a file of what ``sapbert_align.py`` logged. An export is compared with torch on every hundredth
+name of HPO.
 """
 
 from __future__ import annotations
