@@ -134,7 +134,7 @@ def _damaged(path: Path, kind: str, error: Exception) -> FormatError:
 
 def _gzip(stream: io.BufferedReader, path: Path, member: str | None) -> io.BufferedReader:
     unpacker = gzip.GzipFile(fileobj=stream)
-    return io.BufferedReader(_Unpacking(unpacker.read, path, ".gz", unpacker, stream), _CHUNK)
+    return io.BufferedReader(_Unpacking(unpacker.read1, path, ".gz", unpacker, stream), _CHUNK)
 
 
 def _zip(stream: io.BufferedReader, path: Path, member: str | None) -> io.BufferedReader:
@@ -146,7 +146,7 @@ def _zip(stream: io.BufferedReader, path: Path, member: str | None) -> io.Buffer
         raise FormatError(path, None, f"the archive has no such file; it has: {_some(_names(archive))}") from error
     except (NotImplementedError, RuntimeError) as error:
         raise FormatError(path, None, f"cannot be unpacked here ({error}): unpack it by hand") from error
-    return io.BufferedReader(_Unpacking(unpacker.read, path, ".zip", unpacker, archive, stream), _CHUNK)
+    return io.BufferedReader(_Unpacking(unpacker.read1, path, ".zip", unpacker, archive, stream), _CHUNK)
 
 
 def _archive(path: Path, stream: BinaryIO | None = None) -> ZipFile:

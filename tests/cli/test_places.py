@@ -17,6 +17,7 @@ COMMANDS = (
     "kb merge my.kb my.kb -o",
     "kb expand my.kb my.kb -o",
     "kb subset my.kb -o",
+    "bulk run notes/ --out",
 )
 
 

@@ -100,15 +100,19 @@ class Manifest:
         """Write the manifest of a new run; it appears when it is whole.
 
         Raises:
+            UsageError: there is no room.
             OSError: the folder cannot be written to, or an input is gone.
         """
         with atomic(folder / FILE) as temporary, contextlib.closing(sqlite3.connect(temporary)) as connection:
-            connection.executescript(_SCHEMA)
-            connection.executemany("INSERT INTO run VALUES (?, ?)", {"layout": _LAYOUT, **about}.items())
-            columns = "number, input, format, size, changed, name"
-            rows = (_shard(one, ending) for one in inputs)
-            connection.executemany(f"INSERT INTO shard ({columns}) VALUES (?, ?, ?, ?, ?, ?)", rows)
-            connection.commit()
+            try:
+                connection.executescript(_SCHEMA)
+                connection.executemany("INSERT INTO run VALUES (?, ?)", {"layout": _LAYOUT, **about}.items())
+                columns = "number, input, format, size, changed, name"
+                rows = (_shard(one, ending) for one in inputs)
+                connection.executemany(f"INSERT INTO shard ({columns}) VALUES (?, ?, ?, ?, ?, ?)", rows)
+                connection.commit()
+            except sqlite3.OperationalError as error:
+                raise UsageError(f"cannot write to {folder} ({error}): make room, or name another folder") from error
 
     @classmethod
     @contextlib.contextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from nomina.cli.places import Place
 from nomina.errors import UsageError
 from nomina.linkers import DEFAULT
 
@@ -55,7 +56,7 @@ def _working(command: Callable[..., None]) -> Callable[..., None]:
 
 @bulk.command()
 @click.argument("inputs", nargs=-1, required=True)
-@click.option("--out", "folder", required=True, help="The folder of the run, or its URL.")
+@click.option("--out", "folder", required=True, type=Place(), help="The folder of the run, or its URL.")
 @click.option("--part", metavar="I/N", help="Every Nth file from the Ith on; N runs with folders of their own do all.")
 @click.option("--input-format", metavar="FORMAT", help="What all files are read as; by default by their names.")
 @click.option("--text-column", metavar="NAME", help="Of tables, JSON lines and Parquet; by default text.")
@@ -173,8 +174,6 @@ def _store(folder: str) -> Store:
     from nomina.bulk.remote import check_shared
     from nomina.bulk.store import open_store
 
-    if folder == "-":
-        raise UsageError("- is no place to write to: name a folder")
     check_shared(folder)
     return open_store(folder)
 
