@@ -233,7 +233,7 @@ class Lexicon:
 
     def __init__(self, kb: KnowledgeBase, table: Table) -> None:
         self.kb, self.table = kb, table
-        self._found = lru_cache(maxsize=1 << 15)(self._find)
+        self._found = lru_cache(maxsize=1 << 14)(self._find)
 
     @classmethod
     def open(cls, kb: KnowledgeBase) -> Lexicon:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_OWNERS_CACHED = 1 << 16
+_OWNERS_CACHED = 1 << 14  # rows; some 10 MB
 _FETCH = 10_000
 
 _OWNERS = """
