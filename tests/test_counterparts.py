@@ -10,11 +10,14 @@ import pytest
 from word_encoder import WordEncoder
 
 from nomina import counterparts
+from nomina.bulk.engine import make_new
 from nomina.counterparts import Counterparts
+from nomina.detect import Detector
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.embedding import EmbeddingLinker
 from nomina.name_words import Is, NameWords, Ragged
+from nomina.pipeline import Pipeline
 from nomina.proposals import SpanLinker, SpanModel
 from nomina.span_words import KnownWords, families, terms
 from nomina.spans import Proposal
@@ -88,6 +91,17 @@ def test_what_is_not_possible_is_not_encoded(linker: SpanLinker) -> None:
     linker._counterparts.forget()
     linker.hits([phrase("lung", "gadolinium")], 0.0)
     assert encoder.texts == ["gadolinium", "gadolinium"]
+
+
+def test_a_shard_begins_without_the_words_of_another(kb: KnowledgeBase, linker: SpanLinker) -> None:
+    detector = Detector(linker.linker.dictionary.lexicon)
+    encoder = linker.linker.embedding.encoder
+    pipeline = Pipeline(linker.linker, detector, spans=SpanLinker(linker.linker, ANY))
+    for _ in range(2):
+        make_new(pipeline, 1)
+        encoder.texts.clear()
+        pipeline.link_text("A lung gadolinium cyst.")
+        assert "gadolinium" in encoder.texts
 
 
 def test_only_names_that_are_allowed_count(kb: KnowledgeBase) -> None:
