@@ -51,6 +51,7 @@ def main() -> None:
     options.add_argument("--encoder", default="", help="by default the one that nomina comes with")
     options.add_argument("--generator", default="")
     options.add_argument("--scored", type=int, default=16, help="names that the generator scores")
+    options.add_argument("--beams", type=int, default=0, help="names that the generator finds itself; 0: none")
     options.add_argument("--sure", type=float, default=SURE)
     options.add_argument("--name", default="", help="of the results, where there are several")
     arguments = options.parse_args()
@@ -70,8 +71,8 @@ def parts_of(arguments: Any) -> list[PartOptions]:  # noqa: ANN401
     """All parts, the generator where one is named."""
     models = {"embedding": arguments.encoder, "generative": arguments.generator}
     chosen = [part for part in PARTS if part != "generative" or arguments.generator]
-    many = {"generative": arguments.scored}
-    return [PartOptions(part, models.get(part, ""), many.get(part, MANY)) for part in chosen]
+    many, beams = {"generative": arguments.scored}, {"generative": arguments.beams}
+    return [PartOptions(part, models.get(part, ""), many.get(part, MANY), beams.get(part, 0)) for part in chosen]
 
 
 def of_type(documents: Iterator[Document], kind: str | None) -> Iterator[Document]:
