@@ -21,6 +21,7 @@ from nomina.pipeline import Pipeline
 from nomina.proposals import SpanLinker, SpanModel
 from nomina.span_words import KnownWords, families, terms
 from nomina.spans import Proposal
+from nomina.types import Document
 
 ANY = SpanModel((0.0, 1.0, -1.0), 0.5)
 WORDS = """
@@ -96,11 +97,12 @@ def test_what_is_not_possible_is_not_encoded(linker: SpanLinker) -> None:
 def test_a_shard_begins_without_the_words_of_another(kb: KnowledgeBase, linker: SpanLinker) -> None:
     detector = Detector(linker.linker.dictionary.lexicon)
     encoder = linker.linker.embedding.encoder
-    pipeline = Pipeline(linker.linker, detector, spans=SpanLinker(linker.linker, ANY))
+    spans = SpanLinker(linker.linker, ANY)
+    pipeline = Pipeline(linker.linker, detector, spans=spans)
     for _ in range(2):
         make_new(pipeline, 1)
         encoder.texts.clear()
-        pipeline.link_text("A lung gadolinium cyst.")
+        spans.link([Document("d", "A lung gadolinium cyst.")])
         assert "gadolinium" in encoder.texts
 
 
