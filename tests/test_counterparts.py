@@ -25,17 +25,17 @@ from nomina.types import Document
 
 ANY = SpanModel((0.0, 1.0, -1.0), 0.5)
 WORDS = """
-    lung kidney heart renal pulmonary cardiac cyst mass lesion tumour late early severe blood serum level levels low
-    decreased increased high abnormality problem system tract of the speed pale white double-barrelled barrelled
+    lung kidney heart renal pulmonary cardiac cyst mass growth lesion tumour late early severe blood serum level levels
+    low decreased increased high abnormality problem system tract of the speed pale white double-barrelled barrelled
 """.split()
 ALIKE = {
     "cyst mass": 0.45,
-    "mass lesion": 0.55,
+    "mass growth": 0.55,
     "tumour lesion": 0.9,
     "late early": 0.9,
     "pale white": 0.399,
     "speed heart": 0.6,
-    "severe lesion": 0.7,
+    "severe level": 0.7,
     "problem pale": 0.8,
     "blood kidney": 0.6,
 }
@@ -50,6 +50,7 @@ def phrase(*words: str) -> Proposal:
 def kb(make_kb) -> KnowledgeBase:
     rng = random.Random(7)
     names = [f"Abnormality of the {organ}" for organ in ("lung", "kidney", "heart", "urinary system")]
+    names += ["Lung mass"]
     names += [" ".join(rng.choices(WORDS, k=rng.randint(1, 4))) for _ in range(150)]
     return make_kb({f"A:{i}": name for i, name in enumerate(dict.fromkeys(names))}, {"A:9": ["A:8"], "A:20": ["A:9"]})
 
@@ -79,6 +80,22 @@ def test_the_comparison_finds_nothing_else(
     every = np.arange(len(linker.linker.kb.names))
     monkeypatch.setattr(Counterparts, "names_for", lambda self, given: [every] * len(given))
     assert linker.hits(phrases, 0.0) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "is_hit"),
+    [
+        ("lung growth", True),  # 0.55 of "mass"
+        ("lung growth cyst", True),  # and 0.45, enough for a word that is not the only one
+        ("lung cyst", False),  # but not for the only one
+        ("lung growth heart", False),
+    ],
+)
+def test_words_of_a_near_vector_are_counterparts(
+    kb: KnowledgeBase, linker: SpanLinker, words: str, is_hit: bool
+) -> None:
+    (hits,) = linker.hits([phrase(*words.split())], 0.0)
+    assert (kb.row("lung mass") in {hit.row for hit in hits}) is is_hit
 
 
 def test_what_is_not_possible_is_not_encoded(linker: SpanLinker) -> None:
