@@ -1,0 +1,134 @@
+"""Hours and cost of all of PubMed by measured figures: ``python benchmarks/scale_plan.py`` fills in ``docs/scale.md``.
+
+Nothing is measured here. What a worker does is read from ``benchmarks/results/bulk.json`` (the default linker and HPO,
+on CPUs) and ``bulk_gpu.json`` (MeSH's names and an encoder on a GPU); how much there is, nodes and prices from
+``benchmarks/scale_plan.toml``. ``--prices FILE`` takes another file of that form and prints the table instead.
+
+A worker does whole files, so that the last ones set the end: with F files and W workers there are ceil(F / W) rounds of
+a file each. Nodes share nothing but what they read and write, which is not reckoned with, nor is a wait for nodes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks/results"
+PLAN = ROOT / "benchmarks/scale_plan.toml"
+PAGE = ROOT / "docs/scale.md"
+MARKS = ("<!-- plan by benchmarks/scale_plan.py -->", "<!-- end of plan -->")
+
+
+class Rate(NamedTuple):
+    """What was measured: of what, abstracts a second of a worker, seconds until it begins, and where."""
+
+    what: str
+    a_second: float
+    start: float
+    machine: str
+
+
+class Cost(NamedTuple):
+    """Of all there is on so many nodes."""
+
+    hours: float
+    node_hours: float
+    price: float
+
+
+def main() -> None:
+    """Write the page, or print the table of other prices."""
+    if sys.argv[1:2] == ["--prices"] and len(sys.argv) == 3:
+        print("\n".join(table(Path(sys.argv[2]), RESULTS)))
+    elif sys.argv[1:]:
+        raise SystemExit("python benchmarks/scale_plan.py [--prices FILE]")
+    else:
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), PLAN, RESULTS), encoding="utf-8")
+
+
+def page(text: str, plan: Path, results: Path) -> str:
+    """The page with the table."""
+    start, end = MARKS
+    before, _, rest = text.partition(start)
+    return "\n".join([before + start, "", *table(plan, results), "", end + rest.partition(end)[2]])
+
+
+def table(plan: Path, results: Path) -> Iterator[str]:
+    """The lines of the table, and below it what it was reckoned from."""
+    asked = tomllib.loads(plan.read_text(encoding="utf-8"))
+    count = [f"{nodes:,} node{'s' * (nodes > 1)}" for nodes in asked["nodes"]]
+    yield f"| node | linked | a worker | {' | '.join(count)} |"
+    yield f"|---|---|---|{'---|' * len(count)}"
+    measured: dict[str, None] = {}
+    for node in asked["node"]:
+        rates = rates_of(results / node["figures"])
+        if not rates:
+            yield f"| {node['name']} | not measured yet (`{node['figures']}`) |  |{'  |' * len(count)}"
+        for rate in rates:
+            measured[f"`{node['figures']}`: {rate.machine}"] = None
+            cells = (cell(cost(rate, node, asked, nodes), asked["currency"]) for nodes in asked["nodes"])
+            yield f"| {node['name']} | {rate.what} | {rate.a_second:,.0f} a second | {' | '.join(cells)} |"
+    yield ""
+    files = math.ceil(asked["abstracts"] / asked["file"])
+    yield f"{asked['abstracts']:,} abstracts in {files:,} files. Prices of a node for an hour, as of {asked['date']}:"
+    yield f"{'; '.join(said(node, asked['currency']) for node in asked['node'])}."
+    if measured:
+        yield f"Measured: {'; '.join(measured)}."
+
+
+def said(node: dict[str, Any], currency: str) -> str:
+    """Price of a node, and what its workers keep of their speed."""
+    kept = f"reckoned at {node['efficiency']:.0%} of the measured speed of a worker"
+    return f"{node['name']}: for example {node['price']:.2f} {currency}, {kept}"
+
+
+def rates_of(path: Path) -> list[Rate]:
+    """What a file of figures says of a worker; nothing where it is missing."""
+    if not path.exists():
+        return []
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return _gpu(found) if "runs" in found else _cpu(found)
+
+
+def _cpu(found: dict[str, Any]) -> list[Rate]:
+    """Of two workers beside each other, so that one is what it is with a neighbour."""
+    figures = found["figures"]
+    speed = figures["workers_2"]["documents_a_second"] / 2
+    machine = f"2 workers on {found['machine']['cores']} cores, {found['machine']['cpu']}, at {found['commit']}"
+    return [Rate("texts, HPO, default linker", speed, figures["start_seconds"], machine)]
+
+
+def _gpu(found: dict[str, Any]) -> list[Rate]:
+    """Of the time that workers had files, without that of their start."""
+    runs, workers = found["runs"], found["options"]["workers"]
+    note = found["options"].get("encoder_note", found["encoder"]["folder"])
+    machine = f"{workers} workers on {found['machine']['gpu'].split(',')[0]}, {note}, at {found['commit']}"
+    ways = {"texts": "texts, MeSH's names", "mentions": "texts with mentions, MeSH's names"}
+    return [
+        Rate(what, runs[way]["documents_a_worker_second"], runs["start_seconds"], machine)
+        for way, what in ways.items()
+        if way in runs
+    ]
+
+
+def cost(rate: Rate, node: dict[str, Any], asked: dict[str, Any], nodes: int) -> Cost:
+    """Of so many nodes of a kind."""
+    rounds = math.ceil(math.ceil(asked["abstracts"] / asked["file"]) / (nodes * node["workers"]))
+    seconds = rounds * asked["file"] / (rate.a_second * node["efficiency"]) + rate.start
+    hours = seconds / 3600
+    return Cost(hours, hours * nodes, hours * nodes * node["price"])
+
+
+def cell(found: Cost, currency: str) -> str:
+    """As the table has it."""
+    return f"{found.hours:,.1f} h, {found.price:,.0f} {currency}"
+
+
+if __name__ == "__main__":
+    main()
