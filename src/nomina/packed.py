@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, cast
 from nomina.errors import FormatError, MissingExtra
 
 if TYPE_CHECKING:
-    from zipfile import ZipFile
+    from zipfile import ZipExtFile, ZipFile
 
     from _typeshed import WriteableBuffer
 
@@ -141,12 +141,12 @@ def _zip(stream: io.BufferedReader, path: Path, member: str | None) -> io.Buffer
     archive = _archive(path, stream)
     name = member if member is not None else _only(archive, path)
     try:
-        unpacker = archive.open(name)
+        unpacker = cast("ZipExtFile", archive.open(name))
     except KeyError as error:
         raise FormatError(path, None, f"the archive has no such file; it has: {_some(_names(archive))}") from error
     except (NotImplementedError, RuntimeError) as error:
         raise FormatError(path, None, f"cannot be unpacked here ({error}): unpack it by hand") from error
-    return io.BufferedReader(_Unpacking(unpacker.read1, path, ".zip", unpacker, archive, stream), _CHUNK)
+    return io.BufferedReader(_Unpacking(unpacker.read, path, ".zip", unpacker, archive, stream), _CHUNK)
 
 
 def _archive(path: Path, stream: BinaryIO | None = None) -> ZipFile:
