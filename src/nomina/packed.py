@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, cast
 from nomina.errors import FormatError, MissingExtra
 
 if TYPE_CHECKING:
-    from zipfile import ZipExtFile, ZipFile
+    from zipfile import ZipFile
 
     from _typeshed import WriteableBuffer
 
@@ -141,7 +141,7 @@ def _zip(stream: io.BufferedReader, path: Path, member: str | None) -> io.Buffer
     archive = _archive(path, stream)
     name = member if member is not None else _only(archive, path)
     try:
-        unpacker = cast("ZipExtFile", archive.open(name))
+        unpacker = archive.open(name)
     except KeyError as error:
         raise FormatError(path, None, f"the archive has no such file; it has: {_some(_names(archive))}") from error
     except (NotImplementedError, RuntimeError) as error:
