@@ -21,6 +21,9 @@ _QUOTED = r"\"[^\"]*\"|'[^']*'"
 _MISC = r"(?:\s|<!--(?:(?!-->).)*-->|<\?(?:(?!\?>).)*\?>)*"
 _PROLOG = re.compile(rf"{_MISC}(?:<!DOCTYPE(?:[^\[>\"']|{_QUOTED})*>)?{_MISC}<[\w:]", re.DOTALL)
 
+_LONGEST = 1 << 20
+"""Characters that may stand before the root."""
+
 
 def elements(path: Path, wanted: Collection[str], skip: Skip | None, inner: Collection[str] = ()) -> Iterator[Element]:
     """Each child of the root with a ``wanted`` tag when it is complete; it is emptied when the next one is asked for.
@@ -73,17 +76,25 @@ def text_of(element: Element, tag: str) -> str:
 
 def _pieces(path: Path, opening: re.Pattern[str], skip: Skip | None) -> Iterator[tuple[int, str]]:
     """The text cut in front of each numbered element, with the line that each piece begins in."""
-    begun = False
-    for line, text in blocks(path, skip):
-        if not begun:
-            _check_prolog(path, text)
-            begun = True
+    for line, text in _from_root(path, skip):
         start = 0
         for match in opening.finditer(text):
             yield line, text[start : match.start()]
             line += text.count("\n", start, match.start())
             start = match.start()
         yield line, text[start:]
+
+
+def _from_root(path: Path, skip: Skip | None) -> Iterator[tuple[int, str]]:
+    """The blocks of a file, the first with all that stands before the root: a declaration may be a line of its own."""
+    found, held = blocks(path, skip), ""
+    for _, text in found:
+        held += text
+        if _PROLOG.match(held) or len(held) > _LONGEST:
+            break
+    _check_prolog(path, held)
+    yield 1, held
+    yield from found
 
 
 def _check_prolog(path: Path, text: str) -> None:
