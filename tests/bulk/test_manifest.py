@@ -1,11 +1,16 @@
 """The book of a run."""
 
 import sqlite3
+import subprocess
+import sys
+import time
 
 import pytest
+from bulk_cases import POSIX
 
 from nomina.bulk.find import Input
 from nomina.bulk.manifest import Done, Manifest, Shard, Totals
+from nomina.bulk.store import LocalStore
 from nomina.errors import UsageError
 
 
@@ -60,3 +65,31 @@ def test_a_manifest_that_is_none_is_said(folder, tmp_path):
         Manifest.open(folder),
     ):
         pass
+
+
+BEGUN = """
+import sys
+from pathlib import Path
+from nomina.bulk.find import Input
+from nomina.bulk.manifest import Manifest
+folder = Path(sys.argv[1])
+Manifest.create(folder / "run", {}, [Input(str(folder / "a.jsonl"), "jsonl", i) for i in range(10**6)], ".jsonl")
+"""
+
+
+@POSIX
+def test_a_manifest_whose_maker_was_killed_is_made_anew(tmp_path):
+    (tmp_path / "a.jsonl").touch()
+    run = tmp_path / "run"
+    run.mkdir()
+    with subprocess.Popen([sys.executable, "-c", BEGUN, str(tmp_path)]) as maker:
+        until = time.monotonic() + 60
+        while not any(path.stat().st_size for path in run.iterdir()):
+            assert maker.poll() is None
+            assert time.monotonic() < until
+        maker.kill()
+    assert [path.suffix for path in run.iterdir()] == [".tmp"]
+    store = LocalStore(run)
+    assert store.names() == []
+    store.create({}, [Input(str(tmp_path / "a.jsonl"), "jsonl", 0)], ".jsonl")
+    assert store.names() == [path.name for path in run.iterdir()] == ["manifest.sqlite"]

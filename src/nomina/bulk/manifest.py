@@ -88,6 +88,11 @@ class Totals(NamedTuple):
     seconds: float
 
 
+def is_unfinished(name: str) -> bool:
+    """Whether a file is a manifest that was being made; the next one that is made removes it."""
+    return name.startswith(f".{FILE}.") and name.endswith(".tmp")
+
+
 class Manifest:
     """The manifest of a run, opened; ``folder`` is the run's."""
 
@@ -105,6 +110,8 @@ class Manifest:
         """
         with atomic(folder / FILE) as temporary, contextlib.closing(sqlite3.connect(temporary)) as connection:
             try:
+                # A file beside this temporary one would stay when the process is killed; the whole is written anew.
+                connection.execute("PRAGMA journal_mode=MEMORY")
                 connection.executescript(_SCHEMA)
                 connection.executemany("INSERT INTO run VALUES (?, ?)", {"layout": _LAYOUT, **about}.items())
                 columns = "number, input, format, size, changed, name"

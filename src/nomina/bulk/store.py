@@ -15,7 +15,7 @@ from secrets import token_hex
 from shutil import rmtree
 
 from nomina.bulk.find import Input
-from nomina.bulk.manifest import ERRORS, FILE, OUTPUT, WORK, Done, Manifest, Shard
+from nomina.bulk.manifest import ERRORS, FILE, OUTPUT, WORK, Done, Manifest, Shard, is_unfinished
 from nomina.bulk.remote import is_remote, local_name
 from nomina.errors import UsageError
 from nomina.files import atomic, sha256, try_lock
@@ -140,10 +140,10 @@ class LocalStore(Store):
             return not free
 
     def names(self, folder: str = "") -> list[str]:
-        """See ``Store.names``; a lock is none."""
+        """See ``Store.names``; a lock is none, nor is a manifest that a killed process did not finish."""
         place = self.folder / folder
         found = (path.name for path in place.iterdir()) if place.is_dir() else ()
-        return sorted(name for name in found if name != f"{RUN}.lock")
+        return sorted(name for name in found if name != f"{RUN}.lock" and not is_unfinished(name))
 
     def create(self, about: Mapping[str, str], inputs: Sequence[Input], ending: str) -> None:
         """See ``Store.create``."""
