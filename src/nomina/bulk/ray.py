@@ -169,7 +169,7 @@ def _connected(address: str | None) -> Any:  # noqa: ANN401
         if made:
             ray.init(address=made, **quiet)
         else:
-            ray.init(include_dashboard=False, **quiet)
+            ray.init(address="local", include_dashboard=False, **quiet)
     except (ConnectionError, RuntimeError, ValueError) as error:
         why = str(error).strip().splitlines()[0][:200]
         raise UsageError(f"cannot use the Ray cluster {made or 'of this machine'} ({why}): see --address") from error
