@@ -1,7 +1,7 @@
 """An S3 of this machine, as a process: says its port, and ends with its input.
 
-Told ``hold N``, it stops within the Nth file that is sent to it from then on, says ``held`` and which one, and goes on
-when it is told ``go``; then it says ``whole``, or ``cut`` where the sender has gone.
+Told ``hold N PART``, it stops within the Nth file with such a part in its name that is sent to it from then on, says
+``held`` and which one, and goes on when told ``go``; then it says ``whole``, or ``cut`` where the sender has gone.
 """
 
 import sys
@@ -55,15 +55,15 @@ class Held:
 
     def __init__(self, application: Callable[..., Iterator[bytes]]) -> None:
         self._application, self._lock = application, threading.Lock()
-        self._left, self.go = 0, threading.Event()
+        self._left, self._part, self.go = 0, "", threading.Event()
 
-    def hold(self, number: int) -> None:
-        """Hold the upload of this number, counted from now on."""
+    def hold(self, number: int, part: str) -> None:
+        """Hold the upload of this number, of those with a part in their names, counted from now on."""
         self.go.clear()
-        self._left = number
+        self._left, self._part = number, part
 
     def __call__(self, environment: dict[str, Any], start: Callable[..., Any]) -> Iterator[bytes]:
-        if environment["REQUEST_METHOD"] == "PUT":
+        if environment["REQUEST_METHOD"] == "PUT" and self._part in environment["PATH_INFO"]:
             with self._lock:
                 self._left -= 1
                 is_it = self._left == 0
@@ -97,9 +97,9 @@ def main() -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     say(str(server.server_port))
     for line in sys.stdin:
-        word, _, number = line.strip().partition(" ")
+        word, *given = line.split()
         if word == "hold":
-            application.hold(int(number))
+            application.hold(int(given[0]), given[1])
             say("ready")
         else:
             application.go.set()
