@@ -144,7 +144,7 @@ def test_a_full_disk_stops_the_run_which_goes_on_when_there_is_room(kb, bulk, tm
 def test_a_disk_without_room_for_the_manifest_is_said(bulk, tmp_path, disk):
     inputs, (place, resize) = make_inputs(tmp_path / "in", 1, 2), disk
     (place / "other").write_bytes(b"x" * 200_000)
-    (place / "more").write_bytes(b"x" * 40_000)
+    (place / "more").write_bytes(b"x" * 52_000)
     code, _, err = bulk("run", inputs, "--out", place / "run")
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith(f"nomina: cannot write to {place / 'run'} (")
