@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import dev_tables
 from labels import at_start
 from tables import table
 
@@ -21,28 +22,6 @@ the others 82.6 to 83.4), its share and its bonus, so that gains are upper bound
 also say that these sets chose wrongly once: the average of (a) and (b), which NCBI speaks against here, is the best
 there of what has not seen the corpus ("What self-alignment adds"). "=": epoch 0, not trained.
 """
-FOUR = """### Chosen anew, by four development sets
-
-Half of the mean above are 787 mentions of NCBI. So four sets were laid down to choose by before anything was measured
-on them: the two above, BC5CDR-c against MeSH's chemicals (of the concepts that no mention has every eighth), and the
-validation phrases of AskAPatient's first fold; acc@1, encoders alone. Self-alignment gains a point on their mean, and
-the average of (a) and (b) is the best of all that was tried, further alignments with more noise and averages with them
-among it. The models that nomina comes with were chosen by two sets: they are ahead on NCBI, behind on AskAPatient and
-on the mean. (Result: `dev_four.json`.)
-"""
-FOUR_ROWS = {
-    "base": "MiniLM",
-    "aligned": "average of (a) and (b): MiniLM, self-aligned (plain)",
-    "ms-noisy": "(a) with twice the noise, half the rate",
-    "infonce-noisy": "the same with InfoNCE",
-    "infonce-warm": "InfoNCE, temperature 0.1",
-    "aligned+base": "average of (a), (b) and MiniLM",
-    "aligned+ms-noisy": "average of (a), (b) and (a) with twice the noise",
-    "aligned+infonce-noisy": "average of (a), (b) and InfoNCE with twice the noise",
-    "aligned+infonce-warm": "average of (a), (b) and InfoNCE, temperature 0.1",
-    "sapbert-mini": "sapbert-mini",
-    "default": "ResCNN, attention pooling, distilled (embedded default)",
-}
 TASKS = ("ncbi", "bc5cdr-d")
 NOT, PART = "no", "part of the teacher"
 
@@ -68,7 +47,7 @@ TRIES = (
     Try("… rate 5e-5", "align_dev", "figures recipe-5e-5", NOT),
     Try("… rate 2e-5", "align_dev", "figures recipe-2e-5", NOT),
     Try("… concepts joined across terminologies, diseases thrice, noise (a)", "align_dev", "figures ms", PART),
-    Try("… and near concepts as negatives", "align_dev", "figures ms-hard", NOT),
+    Try("… and near concepts (by the vectors of the last round) as negatives", "align_dev", "figures ms-hard", NOT),
     Try("… and near concepts, InfoNCE (b)", "align_dev", "figures infonce-hard", PART),
     Try("weights averaged: (a) and (b)", "align_dev", "figures ms+infonce-hard", PART),
     Try("weights averaged: MiniLM and the first recipe", "align_dev", "figures base+recipe", NOT),
@@ -124,23 +103,7 @@ def section(results: Path) -> Iterator[str]:
     yield HEAD
     yield from table(["what", "NCBI", "BC5CDR-d", "outcome", "result"], rows(results))
     yield ""
-    yield from chosen_anew(results)
-
-
-def chosen_anew(results: Path) -> Iterator[str]:
-    """The table of the four development sets."""
-    found = read(results, "dev_four")
-    if not found:
-        return
-    figures = found["metrics"]["figures"]
-    yield FOUR
-    titles = {name: title for name, title in FOUR_ROWS.items() if name in figures}
-    columns = ["ncbi@1", "bc5cdr-d@1", "bc5cdr-c@1", "aap-0@1", "dev"]
-    head = ["what", "NCBI", "BC5CDR-d", "BC5CDR-c", "AskAPatient", "mean"]
-    yield from table(
-        head, ([title, *(f"{figures[name][key]:.1f}" for key in columns)] for name, title in titles.items())
-    )
-    yield ""
+    yield from dev_tables.section(results)
 
 
 def rows(results: Path) -> Iterator[list[str]]:

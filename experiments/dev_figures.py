@@ -1,7 +1,7 @@
 r"""Measure encoders on the four development sets of ``dev_sets.py``, and record them beside what a GPU measured.
 
     python experiments/dev_figures.py --data DATA --averages OUT/align.json --trained-at COMMIT --trained-by COMMAND \
-        default=src/nomina/data/encoder sapbert-mini=checkpoints/sapbert-mini [NEW=FOLDER --pairs NEW:default --work WORK]
+        default=src/nomina/data/encoder sapbert-mini=checkpoints/sapbert-mini NEW=FOLDER --pairs NEW:default --work WORK
 
 ``OUT/align.json`` is what ``train_embedding.py`` wrote. Writes ``results/dev_four.json``, or that of ``--name``. An
 encoder of BERT's type takes some ten minutes on two cores: in WORK lie the answers of each that is done, by its

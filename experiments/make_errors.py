@@ -29,6 +29,9 @@ TRIES = (
     ("ResCNN distilled from averaged weights", "rescnn_dev.json", "", "figures attention"),
     ("ResCNN distilled from the teacher", "distil.json", "", "metrics variants attention best"),
     ("MiniLM distilled from the teacher", "distil.json", "", "metrics variants bert-light best"),
+    ("a new teacher, its shares chosen by four sets", "distil_four.json", "", "metrics teacher teacher"),
+    ("ResCNN distilled from it", "distil_four.json", "", "metrics variants attention-half best"),
+    ("self-aligned MiniLM distilled from it", "distil_four.json", "", "metrics variants bert-light best"),
     ("MPNet, five times as large, self-aligned", "align_mpnet.json", "metrics untrained", "metrics best"),
 )
 """What, the file, and where in it stand the figures before (where there are any) and after."""

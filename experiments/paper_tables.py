@@ -58,7 +58,8 @@ self-alignments, (a) and (b) of "Closing the gap on clean-kb". ResCNN fresh: ran
 MiniLM. MPNet: all-mpnet-base-v2, 109M parameters.
 
 Seeds: (1) is one seed, as 22 runs of plan `seeds`, further seeds among them, were cut off by the time on the GPU ("What
-was trained"); a cell with one seed can be a point off.
+was trained"); a cell with one seed can be a point off. MPNet on NCBI, clean-kb, is empty, as both runs were out of GPU
+memory; on BC5CDR-c and AskAPatient it was not planned.
 """
 ADDED = """### What self-alignment adds
 
