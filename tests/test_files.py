@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nomina import files
-from nomina.errors import FormatError, UsageError
+from nomina.errors import FormatError, NotText, UsageError
 
 
 def test_atomic_replaces_whole_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -247,3 +247,49 @@ def test_blocks_of_a_strict_reading_name_the_line(tmp_path: Path) -> None:
         list(files.blocks(path))
     path.write_bytes(b"\xef\xbb\xbffirst\r\nsecond")
     assert list(files.blocks(path)) == [(1, "first\n"), (2, "second")]
+
+
+def test_blocks_give_what_comes_before_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"first\nsecond\nth\xe9rd\nfourth\n")
+    before: list[tuple[int, str]] = []
+    with pytest.raises(NotText, match=r"a:3: byte 0xe9 in column 3 is not UTF-8") as caught:
+        before.extend(files.blocks(path))
+    assert before == [(1, "first\nsecond\n")]
+    assert caught.value.mend == "byte 0xe9 in column 3 is not UTF-8: save the file as UTF-8"
+
+
+def test_blocks_of_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    for encoding in ("latin-1", "utf-16", "utf-16-be", "shift_jis"):
+        text = "one\r\ntwo é" if encoding != "shift_jis" else "one\r\ntwo カ"
+        path.write_bytes(text.encode(encoding))
+        for size in (1, 2, 1000):
+            found = "".join(block for _, block in files.blocks(path, size=size, encoding=encoding))
+            assert found == text.replace("\r", "")
+    path.write_bytes("カ".encode("shift_jis")[:1])
+    with pytest.raises(FormatError, match=r"a: is not the shift_jis that its beginning says: save it as UTF-8"):
+        list(files.blocks(path, encoding="shift_jis"))
+
+
+def test_whole_lines_say_which_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"a\nb\xe9c\x00\nd\n")
+    faults: list[FormatError] = []
+    assert list(files.whole_lines(path, faults.append)) == [(1, "a", True), (2, "bc", False), (3, "d", True)]
+    assert [(fault.line, fault.why.partition(" in ")[0]) for fault in faults] == [
+        (2, "byte 0xe9"), (2, "control character U+0000"),
+    ]  # fmt: skip
+    assert not any("lenient" in fault.why for fault in faults)
+    with pytest.raises(FormatError, match=r"a:2: byte 0xe9 in column 2 is not UTF-8: save the file as UTF-8$"):
+        list(files.whole_lines(path))
+
+
+@pytest.mark.parametrize("read", [files.lines, files.blocks, files.whole_lines])
+def test_utf16_is_one_error_also_when_lenient(tmp_path: Path, read) -> None:
+    path = tmp_path / "a"
+    path.write_bytes("é\n".encode("utf-16"))
+    faults: list[FormatError] = []
+    with pytest.raises(FormatError, match=r"a: is UTF-16: save it as UTF-8"):
+        list(read(path, faults.append))
+    assert faults == []

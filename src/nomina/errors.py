@@ -4,6 +4,7 @@
 
     NominaError
     ├── FormatError(path, line, why)    a file that is not what it should be
+    │   └── NotText                     bytes of it that are no text
     ├── RecipeError                     a training recipe or option that does not fit
     ├── ArtifactError                   a saved model that is damaged, foreign or built on another KB
     ├── KnowledgeBaseError              a KB that is missing, damaged, empty, of another version, or lacks what is asked
@@ -29,6 +30,17 @@ class FormatError(NominaError):
         self.path, self.line, self.why = Path(path), line, why
         where = f"{path}:{line}" if line is not None else str(path)
         super().__init__(f"{where}: {why}")
+
+
+class NotText(FormatError):
+    """Bytes that are not UTF-8, or control characters: a lenient reading that goes on has dropped some of the text.
+
+    ``mend`` says what is wrong and how to mend it, without a word of lenience.
+    """
+
+    def __init__(self, path: str | Path, line: int, what: str, advice: str, kind: str) -> None:
+        self.mend = f"{what}: {advice}"
+        super().__init__(path, line, f"{self.mend}, or use --lenient to drop such {kind}")
 
 
 class RecipeError(NominaError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import hashlib
@@ -14,13 +15,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from nomina.errors import FormatError, UsageError
+from nomina.errors import FormatError, NotText, UsageError
 from nomina.packed import on_disk, unpacked
 
 Skip = Callable[[FormatError], None]
 """Told of each fault that a lenient reader repairs or leaves out."""
 
 _BOM = b"\xef\xbb\xbf"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""What files in UTF-16 begin with."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -232,25 +236,73 @@ def lines(path: str | Path, skip: Skip | None = None) -> Iterator[tuple[int, str
     with open_bytes(path) as stream:
         for number, raw in enumerate(stream, start=1):
             if number == 1:
-                raw = raw.removeprefix(_BOM)
+                raw = unmarked(path, raw)
             yield number, decoded(path, number, raw.removesuffix(b"\n").removesuffix(b"\r"), skip)
 
 
-def blocks(path: str | Path, skip: Skip | None = None, size: int = 1 << 18) -> Iterator[tuple[int, str]]:
+def whole_lines(path: str | Path, skip: Skip | None = None) -> Iterator[tuple[int, str, bool]]:
+    """As ``lines``, and whether ``skip`` was told that the line is no text: then what it is part of is to be left out.
+
+    Where bytes were dropped from a line, offsets in it are not those of the file.
+    """
+    is_whole = True
+
+    def told(error: FormatError) -> None:
+        nonlocal is_whole
+        is_whole = False
+        report(FormatError(path, error.line, error.mend if isinstance(error, NotText) else error.why), skip)
+
+    for number, line in lines(path, told):
+        yield number, line, is_whole
+        is_whole = True
+
+
+def unmarked(path: str | Path, raw: bytes) -> bytes:
+    """The first bytes of a file without a byte-order mark.
+
+    Raises:
+        FormatError: it is that of UTF-16.
+    """
+    if raw.startswith(UTF16):
+        raise FormatError(path, None, "is UTF-16: save it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`")
+    return raw.removeprefix(_BOM)
+
+
+def blocks(
+    path: str | Path, skip: Skip | None = None, size: int = 1 << 18, *, encoding: str | None = None
+) -> Iterator[tuple[int, str]]:
     r"""The text as ``lines`` gives it, in blocks of about ``size`` bytes for formats whose lines mean nothing.
 
     Each with the number of the line that it begins in. A block ends behind a line where it holds one; a longer line is
-    cut anywhere, so that memory stays bounded. Faults are treated as by ``lines``, ``\r\n`` becomes ``\n``.
+    cut anywhere, so that memory stays bounded. Faults are treated as by ``lines``, ``\r\n`` becomes ``\n``; what stands
+    in the lines before one that is raised comes first. ``encoding`` is that of the file where it is not UTF-8.
     """
     number, left = 1, b""
     with open_bytes(path) as stream, damaged_gzip(path):
-        while chunk := stream.read(size):
-            raw = left + chunk
+        for chunk in chunks(stream, path, size, encoding):
+            raw = left + (unmarked(path, chunk) if not left and number == 1 else chunk)
             cut = raw.rfind(b"\n") + 1 or _whole_characters(raw)
             raw, left = raw[:cut], raw[cut:]
-            yield number, _block(path, number, raw, skip)
+            yield from _block(path, number, raw, skip)
             number += raw.count(b"\n")
-    yield number, _block(path, number, left.removesuffix(b"\r"), skip)
+    yield from _block(path, number, left.removesuffix(b"\r"), skip)
+
+
+def chunks(stream: BinaryIO, path: str | Path, size: int, encoding: str | None = None) -> Iterator[bytes]:
+    """The bytes of a stream, so many at a time; those in an encoding as UTF-8.
+
+    Raises:
+        FormatError: bytes that the encoding does not have.
+    """
+    found = iter(lambda: stream.read(size), b"")
+    if encoding is None:
+        yield from found
+        return
+    try:
+        for text in codecs.iterdecode(found, encoding):
+            yield text.encode("utf-8")
+    except UnicodeError as error:
+        raise FormatError(path, None, f"is not the {encoding} that its beginning says: save it as UTF-8") from error
 
 
 def _whole_characters(raw: bytes) -> int:
@@ -261,18 +313,23 @@ def _whole_characters(raw: bytes) -> int:
     return end - 1 if end and (raw[end - 1] >= 0xC0 or raw[end - 1] == 0x0D) else len(raw)
 
 
-def _block(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> str:
-    if number == 1:
-        raw = raw.removeprefix(_BOM)
+def _block(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> Iterator[tuple[int, str]]:
     raw = raw.replace(b"\r\n", b"\n")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = "\0"
     if not _CONTROL.search(text):
-        return text
-    parts = enumerate(raw.split(b"\n"), start=number)
-    return "\n".join(decoded(path, line, part, skip) for line, part in parts)
+        yield number, text
+        return
+    parts: list[str] = []
+    for line, part in enumerate(raw.split(b"\n"), start=number):
+        try:
+            parts.append(decoded(path, line, part, skip))
+        except FormatError:
+            yield number, "\n".join([*parts, ""])
+            raise
+    yield number, "\n".join(parts)
 
 
 def decoded(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> str:
@@ -280,12 +337,12 @@ def decoded(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> str
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        why = f"byte 0x{raw[error.start]:02x} in column {error.start + 1} is not UTF-8: save the file as UTF-8"
-        report(FormatError(path, number, f"{why}, or use --lenient to drop such bytes"), skip)
+        what = f"byte 0x{raw[error.start]:02x} in column {error.start + 1} is not UTF-8"
+        report(NotText(path, number, what, "save the file as UTF-8", "bytes"), skip)
         text = raw.decode("utf-8", errors="ignore")
     if found := _CONTROL.search(text):
-        why = f"control character U+{ord(found.group()):04X} in column {found.start() + 1}"
-        report(FormatError(path, number, f"{why}: remove it, or use --lenient to drop such characters"), skip)
+        what = f"control character U+{ord(found.group()):04X} in column {found.start() + 1}"
+        report(NotText(path, number, what, "remove it", "characters"), skip)
         text = _CONTROL.sub("", text)
     return text
 

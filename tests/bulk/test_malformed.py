@@ -69,6 +69,55 @@ def test_each_kind_of_a_damaged_file_costs_itself_alone(bulk, tmp_path):
     assert bulk("verify", "run")[0] == 0
 
 
+def test_what_is_not_utf8_is_an_error_or_read_as_it_says_and_never_loses_a_letter(bulk, tmp_path):
+    inputs = tmp_path / "in"
+    inputs.mkdir()
+    text = "Ménière and ataxia."
+    xml = '<?xml version="1.0"{}?>\n<collection>\n<document><id>1</id><passage><offset>0</offset><text>A fit.</text>'
+    xml += f"</passage></document>\n<document><id>2</id><passage><offset>0</offset><text>{text}</text></passage>"
+    xml += "</document></collection>"
+    article = "<PubmedArticle><MedlineCitation><PMID>{}</PMID><Article><ArticleTitle>{}</ArticleTitle></Article>"
+    article += "</MedlineCitation></PubmedArticle>\n"
+    pubmed = f"<PubmedArticleSet>\n{article.format(1, text)}{article.format(3, 'A fit.')}"
+    pubmed = f'<?xml version="1.0" encoding="utf-16"?>{pubmed}<DeleteCitation><PMID>3</PMID></DeleteCitation>'
+    bioc = f'{{"documents": [{{"id": "1", "infons": {{}}, "passages": [{{"offset": 0, "text": "{text}"}}]}}]}}'
+    files = {
+        "a.pubtator": f"1|t|{text}\n\n2|t|A fit.\n".encode("latin-1"),
+        "b.bioc.xml": xml.format("").encode("latin-1"),
+        "c.bioc.xml": xml.format(' encoding="ISO-8859-1"').encode("latin-1"),
+        "d.bioc.xml": xml.format(' encoding="UTF-16"').encode("utf-16"),
+        "e.bioc.xml": xml.format(' encoding="klingon"').encode("latin-1"),
+        "f.bioc.json": bioc.encode("latin-1"),
+        "g.pubtator": f"1|t|{text}\n".encode("utf-16"),
+        "h.jsonl": GOOD.encode("utf-16"),
+        "i.xml": f"{pubmed}</PubmedArticleSet>".encode("utf-16"),
+    }
+    for name, data in files.items():
+        (inputs / name).write_bytes(data)
+    code, _, err = bulk("run", inputs, "--out", "run")
+    assert (code, "5 files not read to their end" in err) == (0, True), err
+    byte, unread = "byte 0xe9 in column {} is not UTF-8: save the file as UTF-8", "; the rest is not read"
+    utf16 = f"is UTF-16: save it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`{unread}"
+    assert listed(tmp_path / "run") == [
+        ("a.pubtator", 1, byte.format(6)),
+        ("b.bioc.xml", 4, byte.format(55) + unread),
+        ("e.bioc.xml", 1, f"is in an encoding that is not known, klingon: save it as UTF-8{unread}"),
+        ("f.bioc.json", 1, byte.format(79) + unread),
+        ("g.pubtator", None, utf16),
+        ("h.jsonl", None, utf16),
+    ]  # fmt: skip
+    spans = {}
+    for file in sorted((tmp_path / "run/output").iterdir()):
+        lines = map(json.loads, file.read_text("utf-8").splitlines())
+        spans[file.name[6:7]] = [(line["document_id"], line["mention"]["spans"][0][0]) for line in lines]
+    assert spans == {
+        "a": [("2", 2)], "b": [("1", 2)], "c": [("1", 2), ("2", 12)], "d": [("1", 2), ("2", 12)], "e": [], "f": [],
+        "g": [], "h": [], "i": [("1", 12)],
+    }  # fmt: skip
+    (deleted,) = (tmp_path / "run/deletions.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(deleted)["document"] == "3"
+
+
 @pytest.mark.slow
 def test_a_document_of_50_mb_is_an_error_and_is_not_held(bulk, tmp_path):
     inputs, words = tmp_path / "in", "ataxia and more "

@@ -294,6 +294,17 @@ def test_a_faulty_line_of_json_is_left_out_by_a_lenient_reading(tmp_path):
         of(tmp_path, f"{DOCUMENT}\n{deep}\n", "bioc_json")
 
 
+def test_a_line_of_json_that_is_no_text_is_left_out_by_a_lenient_reading(tmp_path):
+    path, faults = tmp_path / "a", []
+    path.write_bytes(f"{DOCUMENT}\n".encode() + OTHER.encode().replace(b"PMC", b"PM\xe9") + b"\n")
+    assert list(read_corpus(path, "bioc_json", skip=faults.append)) == DOCUMENTS[:1]
+    assert [(fault.line, fault.why.endswith("is not UTF-8: save the file as UTF-8")) for fault in faults] == [(2, True)]
+    path.write_bytes(json.dumps(json.loads(DOCUMENT), indent=1).encode().replace(b"PMC", b"PM\xe9"))
+    faults.clear()
+    assert list(read_corpus(path, "bioc_json", skip=faults.append)) == []
+    assert len(faults) == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [

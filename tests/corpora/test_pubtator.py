@@ -161,6 +161,22 @@ def test_a_fault_is_an_error_with_its_line_and_left_out_by_a_lenient_reading(rea
     assert len(faults) == 1
 
 
+@pytest.mark.parametrize(
+    "bad", [b"1|t|M\xe9ni\xe8re.\n1|a|No fits.\n", b"1|t|Ataxia.\n1|a|No\x00 fits.\n", b"\xe91|t|Ataxia.\n"]
+)
+def test_a_document_that_is_no_text_is_left_out_by_a_lenient_reading(tmp_path, bad):
+    path, other = tmp_path / "a.pubtator", HEAD.replace("1|", "2|").encode()
+    for data in (bad + other, other + bad, bad + b"\n" + other):
+        path.write_bytes(data)
+        faults = []
+        (document,) = read_corpus(path, "pubtator", skip=faults.append)
+        assert (document.id, document.text) == ("2", "Ataxia. No fits.")
+        assert all("lenient" not in fault.why for fault in faults)
+        assert len(faults) == 1
+    with pytest.raises(FormatError, match=r"is not UTF-8: save the file as UTF-8$|control character .*: remove it$"):
+        list(read_corpus(path, "pubtator"))
+
+
 def test_a_line_before_any_text(read):
     with pytest.raises(FormatError, match=r":1: is neither a text nor an annotation of a document: the first has ID"):
         read("1\t0\t6\tAtaxia\tD\tX\n")

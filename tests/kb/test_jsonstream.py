@@ -95,3 +95,12 @@ def test_memory_is_that_of_a_member_and_faults_are_met_early(write) -> None:
     with pytest.raises(FormatError) as caught:
         list(values(broken, [(ANY,)]))
     assert caught.value.line == 2
+
+
+def test_values_before_a_byte_that_is_no_text_are_read(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b'[\n"a",\n"b",\n"\xe9",\n"c"]')
+    found = []
+    with pytest.raises(FormatError, match=r"a.json:4: byte 0xe9 in column 2 is not UTF-8"):
+        found.extend(one.value for one in values(path, [(ANY,)]))
+    assert found == ["a", "b"]

@@ -143,7 +143,6 @@ def test_one_long_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = list(mesh.read(path))
     assert whole == list(mesh.read(DATA / "desc2024.xml"))
     for size in (300, 301, 307):
-        monkeypatch.setattr("nomina.files.blocks.__kwdefaults__", None)
         monkeypatch.setattr("nomina.files.blocks.__defaults__", (None, size))
         assert list(mesh.read(path)) == whole
 

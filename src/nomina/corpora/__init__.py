@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nomina.errors import FormatError, UsageError
-from nomina.files import Skip, head
+from nomina.files import UTF16, Skip, head
 from nomina.kb.options import Value, fitting
 from nomina.packed import members
 from nomina.types import Document
@@ -58,6 +58,8 @@ def corpus_format(path: str | Path, format: str | None = None) -> tuple[str, Any
         what = "a folder" if path.is_dir() else "an archive"
         raise FormatError(path, None, f"is {what} that holds no corpus that nomina knows: name a file in it")
     start = head(path)
+    if start.startswith(UTF16):
+        start = start.decode("utf-16", errors="ignore").encode("utf-8", errors="ignore")
     if not start.strip():
         raise FormatError(path, None, "is empty")
     for name, dotted in CORPORA.items():

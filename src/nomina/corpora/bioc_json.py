@@ -16,7 +16,7 @@ from nomina.corpora.bioc import ID_KEYS, SECTION_KEYS, Builder, record_of
 from nomina.corpora.bioc_layout import Annotation, Passage, Record
 from nomina.corpora.common import PARTS, Seen, Separators, cannot_hold, count, written
 from nomina.errors import FormatError
-from nomina.files import Skip, head, lines, report
+from nomina.files import Skip, head, report, whole_lines
 from nomina.kb.jsonstream import ANY, Place, values
 from nomina.types import Document
 
@@ -93,9 +93,9 @@ def _values(path: Path, skip: Skip | None, dropped: Counter[str]) -> Iterator[tu
 
 def _one_after_another(path: Path, skip: Skip | None) -> Iterator[tuple[int, Any]]:
     """Documents one a line, or one over several lines."""
-    numbered = lines(path, skip)
-    for number, line in numbered:
-        if not line.strip():
+    numbered = whole_lines(path, skip)
+    for number, line, is_whole in numbered:
+        if not line.strip() or not is_whole:
             continue
         try:
             value = _parsed(path, number, line)
@@ -104,7 +104,10 @@ def _one_after_another(path: Path, skip: Skip | None) -> Iterator[tuple[int, Any
                 report(error, skip)
                 continue
             # Only a document over several lines begins so; what is wrong with it is wrong with the file.
-            value = _parsed(path, number, "\n".join([line, *(text for _, text in numbered)]))
+            rest = list(numbered)
+            value = _parsed(path, number, "\n".join([line, *(text for _, text, _ in rest)]))
+            if not all(is_whole for _, _, is_whole in rest):
+                return
         yield number, value
 
 

@@ -11,13 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import BinaryIO
 from xml.etree.ElementTree import Element
 
 from nomina.corpora.common import Seen, count
 from nomina.errors import FormatError
-from nomina.files import Skip, open_bytes, report
-from nomina.kb.xmlstream import elements, line_of
+from nomina.files import Skip, chunks, open_bytes, report
+from nomina.kb.xmlstream import elements, encoding, line_of
 from nomina.types import Document, Section
 
 _ROOT = re.compile(rb"<PubmedArticleSet[\s>]")
@@ -61,16 +60,17 @@ def deleted(path: Path) -> tuple[str, ...]:
         FormatError: the file cannot be read or unpacked.
     """
     with open_bytes(path) as stream:
-        return tuple(match.decode("ascii") for match in _PMID.findall(_behind(stream, _DELETIONS)))
+        found = _behind(chunks(stream, path, _CHUNK, encoding(path)), _DELETIONS)
+    return tuple(match.decode("ascii") for match in _PMID.findall(found))
 
 
-def _behind(stream: BinaryIO, mark: bytes) -> bytes:
+def _behind(data: Iterator[bytes], mark: bytes) -> bytes:
     """All that comes behind a mark, which stands at the very end of a file; nothing where it does not come."""
     tail = b""
-    while chunk := stream.read(_CHUNK):
+    for chunk in data:
         tail += chunk
         if (place := tail.find(mark)) >= 0:
-            return tail[place:] + stream.read()
+            return tail[place:] + b"".join(data)
         tail = tail[-len(mark) :]
     return b""
 

@@ -34,7 +34,7 @@ from nomina.corpora.common import (
     written,
 )
 from nomina.errors import FormatError
-from nomina.files import Skip, lines, report
+from nomina.files import Skip, report, whole_lines
 from nomina.types import Document, Mention, Section
 
 _FIRST = re.compile(rb"\s*[^\s|]{1,200}\|[ta]\|")
@@ -66,7 +66,8 @@ def read(
 
     Args:
         path: the file.
-        skip: told of each fault; its line, or the second of two documents with one id, is left out.
+        skip: told of each fault; its line, the document of a line that is no text, or the second of two documents with
+            one id, is left out.
         dropped: see above.
         parts: characters between ids that are all needed.
         alternatives: characters between ids of which any will do.
@@ -79,6 +80,8 @@ def read(
     separators = Separators(parts, alternatives)
     seen = Seen(path, skip, dropped)
     for draft in _drafts(path, skip):
+        if not draft.is_whole:
+            continue
         document = _document(draft, separators, path, skip, dropped)
         if seen.is_new(document, draft.line):
             yield document
@@ -86,17 +89,21 @@ def read(
 
 @dataclass(slots=True)
 class _Draft:
-    """The lines of a document: name and text of each section, number and cells of each other line."""
+    """The lines of a document: name and text of each section, number and cells of each other line.
+
+    ``is_whole``: whether nothing was dropped from one.
+    """
 
     id: str
     line: int
+    is_whole: bool = True
     texts: list[tuple[str, str]] = field(default_factory=list)
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
 
 
 def _drafts(path: Path, skip: Skip | None) -> Iterator[_Draft]:
     draft: _Draft | None = None
-    for number, line in lines(path, skip):
+    for number, line, is_whole in whole_lines(path, skip):
         if not line.strip():
             continue
         text, cells = _TEXT.fullmatch(line), line.split("\t")
@@ -104,6 +111,8 @@ def _drafts(path: Path, skip: Skip | None) -> Iterator[_Draft]:
             if draft:
                 yield draft
             draft = _Draft(text[1], number)
+        if draft and not is_whole:
+            draft.is_whole = False
         if text and draft and _goes_on(draft, text[1]):
             draft.texts.append((text[2], text[3]))
         elif draft and cells[0] == draft.id:

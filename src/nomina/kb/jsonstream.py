@@ -85,6 +85,7 @@ class _Text:
         self._path, self._blocks = path, blocks(path, skip)
         self._text, self._at = "", 0
         self._line, self._counted = 1, 0
+        self._fault: FormatError | None = None
 
     def line(self) -> int:
         """The line of the next character."""
@@ -98,15 +99,22 @@ class _Text:
         raise FormatError(self._path, line, f"is not JSON as it should be ({why}): fetch it again, or mend this place")
 
     def _more(self) -> bool:
-        """Read on, at least as much again as is left; False at the end."""
+        """Read on, at least as much again as is left; False at the end. What comes before a fault comes first."""
+        if self._fault:
+            raise self._fault
         self.line()
         parts, length = [self._text[self._at :]], 0
         self._at = self._counted = 0
-        for _, block in self._blocks:
-            parts.append(block)
-            length += len(block)
-            if length > len(parts[0]):
-                break
+        try:
+            for _, block in self._blocks:
+                parts.append(block)
+                length += len(block)
+                if length > len(parts[0]):
+                    break
+        except FormatError as error:
+            if not length:
+                raise
+            self._fault = error
         self._text = "".join(parts)
         return length > 0
 

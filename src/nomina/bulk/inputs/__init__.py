@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nomina.errors import FormatError
+from nomina.errors import FormatError, NotText
+from nomina.files import Skip
 from nomina.types import Document
 
 INPUTS: dict[str, str] = {
@@ -59,3 +60,17 @@ class Fault(NamedTuple):
 
 Told = Callable[[Fault], None]
 """What is told of faults."""
+
+
+def telling(fault: Told) -> Skip:
+    """What tells of the faults of a lenient reading; one that drops bytes out of a text ends it.
+
+    Behind them offsets would not be those of the file, and words without a letter be linked.
+    """
+
+    def skip(error: FormatError) -> None:
+        if isinstance(error, NotText):
+            raise FormatError(error.path, error.line, error.mend) from error
+        fault(Fault(error.line, "line", None, error.why))
+
+    return skip

@@ -1,6 +1,6 @@
 """PubTator and BioC: the readers of ``nomina.corpora``, leniently.
 
-What such a reading leaves out (an annotation, a byte that is no text) is a fault, and its document comes all the same.
+What such a reading leaves out is a fault; the document of an annotation comes all the same.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from nomina.bulk.inputs import Columns, Fault, Item, Told
+from nomina.bulk.inputs import Columns, Item, Told, telling
 from nomina.corpora import read_corpus
-from nomina.errors import FormatError
 
 
 def read(path: Path, columns: Columns, fault: Told, *, format: str | None = None) -> Iterator[Item]:
@@ -19,9 +18,5 @@ def read(path: Path, columns: Columns, fault: Told, *, format: str | None = None
     Raises:
         FormatError: the file, or the rest of it, cannot be read.
     """
-
-    def skip(error: FormatError) -> None:
-        fault(Fault(error.line, "line", None, error.why))
-
-    for number, document in enumerate(read_corpus(path, format, skip=skip), start=1):
+    for number, document in enumerate(read_corpus(path, format, skip=telling(fault)), start=1):
         yield Item(document, number, "document")

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from nomina.files import open_bytes
+from nomina.files import open_bytes, unmarked
 from nomina.reading import LARGEST_TEXT
 
-_BOM = b"\xef\xbb\xbf"
 _CHUNK = 1 << 18
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -27,13 +26,13 @@ def lines(path: Path) -> Iterator[Line]:
     """The lines of a file; no more than ``LARGEST_TEXT`` bytes of one are held.
 
     Raises:
-        FormatError: the file cannot be read, or its packed data are damaged.
+        FormatError: the file cannot be read, its packed data are damaged, or it is UTF-16.
     """
     with open_bytes(path) as stream:
         number = 0
         while raw := stream.readline(LARGEST_TEXT + 1):
             number += 1
-            raw = raw.removeprefix(_BOM) if number == 1 else raw
+            raw = unmarked(path, raw) if number == 1 else raw
             if len(raw) > LARGEST_TEXT:
                 _pass_over(stream, raw)
                 yield Line(number, "\n", f"is larger than {LARGEST_TEXT // 1_000_000} MB, the most for one text")

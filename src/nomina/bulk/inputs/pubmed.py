@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nomina.bulk.inputs import Columns, Fault, Item, Told
+from nomina.bulk.inputs import Columns, Item, Told, telling
 from nomina.corpora.pubmed_xml import articles, deleted
 from nomina.errors import FormatError
 
@@ -17,11 +17,7 @@ def read(path: Path, columns: Columns, fault: Told) -> Iterator[Item]:
     Raises:
         FormatError: the file, or the rest of it, cannot be read.
     """
-
-    def skip(error: FormatError) -> None:
-        fault(Fault(error.line, "line", None, error.why))
-
-    for line, document in articles(path, deletions(path), skip, Counter()):
+    for line, document in articles(path, deletions(path), telling(fault), Counter()):
         yield Item(document, line, "line")
 
 
