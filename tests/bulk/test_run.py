@@ -13,6 +13,7 @@ from bulk_cases import POSIX, children, files, kill_at, make_inputs, mentions, r
 
 from nomina.bulk.manifest import Manifest
 from nomina.cli.main import main
+from nomina.errors import NominaError
 
 
 def command(kb, inputs, out, workers=2):
@@ -84,6 +85,50 @@ def test_an_input_that_changes_on_the_way_is_refused(bulk, tmp_path):
     assert (code, err) == (
         2, f"nomina: {inputs / 's001.jsonl'} has changed since the run was begun: begin a new run in another folder\n"
     )  # fmt: skip
+
+
+def test_a_finished_input_that_changes_is_noticed_and_linked_anew(bulk, tmp_path):
+    inputs = make_inputs(tmp_path / "in", 3, 3)
+    (inputs / "t.bioc.xml").write_text("<collection>", encoding="utf-8")
+    assert bulk("run", inputs, "--out", "run")[0] == 0
+    changed = inputs / "s001.jsonl"
+    changed.write_text('{"id": "x", "text": "Ataxia."}\n', encoding="utf-8")
+    (tmp_path / "run/output/00000-s000.jsonl").unlink()
+    said = (
+        f"nomina: {changed} has changed since it was linked: have it linked anew with nomina bulk verify --redo run,"
+        " then resume, or begin a new run in another folder\n"
+    )
+    for command in (["resume", "run"], ["resume", "run", "--retry"], ["run", inputs, "--out", "run"]):
+        assert bulk(*command) == (2, "", said)
+    code, out, err = bulk("verify", "run")
+    missing = "run/output/00000-s000.jsonl: cannot be read (No such file or directory)\n"
+    assert (code, out) == (2, f"{missing}{changed}: has changed since it was linked\n")
+    advice = "make them again with nomina bulk verify --redo run, then resume"
+    assert err == f"nomina: 1 shards are damaged, 1 inputs have changed: {advice}\n"
+    assert bulk("verify", "run", "--redo")[0] == 2
+    assert bulk("status", "run")[1].startswith("stopped: 2 of 4 shards")
+    assert bulk("resume", "run")[0] == 0
+    assert bulk("verify", "run")[0] == 0
+    assert bulk("run", inputs, "--out", "new")[0] == 0
+    assert result(tmp_path / "run") == result(tmp_path / "new")
+    (inputs / "t.bioc.xml").write_text("<collection></collection>", encoding="utf-8")
+    code, _, err = bulk("resume", "run")
+    assert (code, "have it linked anew with nomina bulk resume --retry run, or" in err) == (2, True)
+    assert bulk("resume", "run", "--retry")[0] == 0
+    changed.unlink()
+    assert bulk("resume", "run")[0] == 0
+    assert bulk("verify", "run")[0] == 0
+
+
+def test_output_is_verified_where_inputs_cannot_be_reached(bulk, tmp_path, monkeypatch):
+    def unreachable(place):
+        raise NominaError(f"cannot reach {place}")
+
+    assert bulk("run", make_inputs(tmp_path / "in", 1, 1), "--out", "run")[0] == 0
+    monkeypatch.setattr("nomina.bulk.manifest.size_and_change", unreachable)
+    code, out, err = bulk("verify", "run")
+    assert (code, out) == (0, "all 1 finished shards are as they were written\n")
+    assert err == f"nomina: whether inputs have changed is not known: cannot reach {tmp_path / 'in/s000.jsonl'}\n"
 
 
 @pytest.mark.parametrize(

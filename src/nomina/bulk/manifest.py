@@ -56,6 +56,17 @@ class Shard(NamedTuple):
     changed: int
     name: str
 
+    def has_changed(self) -> bool:
+        """Whether the file is another than then, by size and time; one that is gone has not.
+
+        Raises:
+            NominaError: it cannot be reached.
+        """
+        try:
+            return size_and_change(self.input) != (self.size, self.changed)
+        except OSError:
+            return False
+
 
 class Done(NamedTuple):
     """What came of a shard: counts, bytes and SHA-256 of its output, SHA-256 of its errors ("" where it has none).

@@ -100,13 +100,14 @@ def go_on(
         stream: where progress is said.
 
     Raises:
-        UsageError: another process does it, KB, linker or nomina are not those of its begin, too many errors.
+        UsageError: another process does it, KB, linker, nomina or inputs are not those of its begin, too many errors.
         NominaError: what a worker says that ends the run.
     """
     with store.manifest() as manifest, store.held():
         options = options_of(manifest)
         check_device(options, devices[0])
         _check_about(store, manifest.about(), _about(options))
+        _check_finished(store, manifest, again)
         if again:
             store.redo(manifest, [shard.number for shard in manifest.shards("broken")])
         store.prepare()
@@ -122,6 +123,26 @@ def go_on(
             store.clear()
             _gather(store, manifest)
         return manifest.totals()
+
+
+def _check_finished(store: Store, manifest: Manifest, again: bool) -> None:
+    """Whether what is done, and not to be done ``again``, is of the inputs as they are.
+
+    Inputs of other places are looked at by ``verify`` alone: each look takes a round trip.
+
+    Raises:
+        UsageError: an input is another by now.
+    """
+    ways = {"done": "nomina bulk verify --redo {}, then resume"}
+    if not again:
+        ways["broken"] = "nomina bulk resume --retry {}"
+    for state, way in ways.items():
+        for shard in manifest.shards(state):
+            if not is_remote(shard.input) and shard.has_changed():
+                raise UsageError(
+                    f"{shard.input} has changed since it was linked: have it linked anew with"
+                    f" {way.format(store.shown)}, or begin a new run in another folder"
+                )
 
 
 def _do(

@@ -15,7 +15,7 @@ from nomina.bulk.inputs import Columns, Fault, Item
 from nomina.bulk.manifest import Done, Shard
 from nomina.bulk.options import Options
 from nomina.bulk.outputs import OUTPUTS, Batch
-from nomina.bulk.places import on_disk, size_and_change
+from nomina.bulk.places import on_disk
 from nomina.bulk.store import Store
 from nomina.detect import by_size
 from nomina.errors import FormatError, NominaError, UsageError
@@ -122,18 +122,12 @@ def run_shard(
 
 
 def check_input(shard: Shard) -> None:
-    """Whether the file is the one that the run was begun with, by size and time.
-
-    One that is gone is an error of the reading.
+    """Whether the file is the one that the run was begun with; one that is gone is an error of the reading.
 
     Raises:
         UsageError: it is another.
     """
-    try:
-        same = size_and_change(shard.input) == (shard.size, shard.changed)
-    except OSError:
-        return
-    if not same:
+    if shard.has_changed():
         raise UsageError(f"{shard.input} has changed since the run was begun: begin a new run in another folder")
 
 

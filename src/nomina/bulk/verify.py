@@ -1,4 +1,4 @@
-"""Whether what a run has written is still there, to the byte."""
+"""Whether what a run has written is still there, to the byte, and made of inputs that are as they were."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ def damaged(store: Store, manifest: Manifest) -> Iterator[tuple[int, str]]:
             if (why := _wrong(store, name, expected)) is not None:
                 yield shard.number, f"{store.shown}/{name}: {why}"
                 break
+
+
+def outdated(manifest: Manifest) -> Iterator[tuple[int, str]]:
+    """Number of each finished shard whose input is another by now, and what to say of it.
+
+    Raises:
+        NominaError: an input is of a place that cannot be reached.
+    """
+    for shard in manifest.shards("done", "broken"):
+        if shard.has_changed():
+            yield shard.number, f"{shard.input}: has changed since it was linked"
 
 
 def unknown(store: Store, manifest: Manifest) -> list[str]:

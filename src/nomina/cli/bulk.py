@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from nomina.cli.places import Place
-from nomina.errors import UsageError
+from nomina.errors import NominaError, UsageError
 from nomina.linkers import DEFAULT
 
 if TYPE_CHECKING:
     from nomina.bulk.find import Input
-    from nomina.bulk.manifest import Totals
+    from nomina.bulk.manifest import Manifest, Totals
     from nomina.bulk.store import Store
 
 _EXAMPLES = """\b
@@ -145,24 +145,38 @@ def status(folder: str, as_json: bool) -> None:
 @click.argument("folder", metavar="RUN")
 @click.option("--redo", is_flag=True, help="Have nomina bulk resume make damaged shards again.")
 def verify(folder: str, redo: bool) -> None:
-    """Compare what was written with its checksums."""
+    """Compare what was written with its checksums, and inputs with what they were when they were linked."""
     from nomina.bulk.verify import damaged, unknown
 
     store = _store(folder)
     with store.manifest() as manifest, store.held():
         found = list(damaged(store, manifest))
-        for _, what in found:
+        changed = _outdated(manifest)
+        for _, what in (*found, *changed):
             click.echo(what)
         for name in unknown(store, manifest):
             click.echo(f"{name}: is of no finished shard")
         if redo:
-            store.redo(manifest, [number for number, _ in found])
+            store.redo(manifest, sorted({number for number, _ in (*found, *changed)}))
         totals = manifest.totals()
-    if not found:
+    if not found and not changed:
         click.echo(f"all {totals.done:,} finished shards are as they were written")
         return
     advice = f"nomina bulk resume {folder}" if redo else f"nomina bulk verify --redo {folder}, then resume"
-    raise UsageError(f"{len(found):,} shards are damaged: make them again with {advice}")
+    wrong = [f"{len(found):,} shards are damaged"] if found else []
+    wrong += [f"{len(changed):,} inputs have changed"] if changed else []
+    raise UsageError(f"{', '.join(wrong)}: make them again with {advice}")
+
+
+def _outdated(manifest: Manifest) -> list[tuple[int, str]]:
+    """Finished shards whose inputs have changed; what is written can be judged without them."""
+    from nomina.bulk.verify import outdated
+
+    try:
+        return list(outdated(manifest))
+    except NominaError as error:
+        click.echo(f"nomina: whether inputs have changed is not known: {error}", err=True)
+        return []
 
 
 def _store(folder: str) -> Store:
