@@ -120,6 +120,33 @@ def test_a_finished_input_that_changes_is_noticed_and_linked_anew(bulk, tmp_path
     assert bulk("verify", "run")[0] == 0
 
 
+def test_what_cannot_be_made_again_is_named_and_the_others_are(bulk, tmp_path):
+    inputs = make_inputs(tmp_path / "in", 3, 3)
+    (inputs / "t.bioc.xml").write_text("<collection>", encoding="utf-8")
+    (inputs / "u.bioc.xml").write_text("<collection>", encoding="utf-8")
+    assert bulk("run", inputs, "--out", "run")[0] == 0
+    before = result(tmp_path / "run")
+    kept = (inputs / "s001.jsonl").rename(tmp_path / "kept")
+    (inputs / "t.bioc.xml").rename(tmp_path / "t")
+    for number in range(3):
+        (tmp_path / f"run/output/0000{number}-s00{number}.jsonl").unlink()
+    code, out, err = bulk("verify", "run", "--redo")
+    assert (code, out.count("No such file or directory"), out.count("\n")) == (2, 3, 4)
+    said = "s001.jsonl: is gone, so that 00001-s001.jsonl cannot be made again: put it back first\n"
+    assert out.endswith(f"{inputs}/{said}")
+    advice = "make them again with nomina bulk resume run"
+    left = "1 cannot be made again, as their inputs are gone"
+    assert err == f"nomina: 3 shards are damaged: {advice}; {left}\n"
+    assert bulk("status", "run")[1].startswith("stopped: 3 of 5 shards")
+    code, _, err = bulk("resume", "run", "--retry")
+    assert (code, "2 files not read to their end" in err) == (0, True)
+    assert sorted(before.keys() - result(tmp_path / "run")) == ["output/00001-s001.jsonl"]
+    kept.rename(inputs / "s001.jsonl")
+    assert bulk("verify", "run", "--redo")[0] == 2
+    assert bulk("resume", "run")[0] == 0
+    assert result(tmp_path / "run") == before
+
+
 def test_output_is_verified_where_inputs_cannot_be_reached(bulk, tmp_path, monkeypatch):
     def unreachable(place):
         raise NominaError(f"cannot reach {place}")

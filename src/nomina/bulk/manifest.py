@@ -10,7 +10,7 @@ import contextlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -190,18 +190,29 @@ class Manifest:
                 ),
             )  # fmt: skip
 
-    def redo(self, numbers: Sequence[int]) -> None:
+    def redo(self, numbers: Collection[int]) -> list[Shard]:
         """Put shards back among what is to be done; their inputs are taken as they are now.
 
+        Returns:
+            Those whose inputs are gone, which are left as they are.
+
         Raises:
-            OSError: an input is gone.
+            NominaError: an input cannot be reached; then nothing is put back.
         """
+        gone = []
         with self._connection:
-            for number in numbers:
-                (place,) = self._connection.execute("SELECT input FROM shard WHERE number = ?", (number,)).fetchone()
+            for shard in self.shards():
+                if shard.number not in numbers:
+                    continue
+                try:
+                    found = size_and_change(shard.input)
+                except OSError:
+                    gone.append(shard)
+                    continue
                 now = "UPDATE shard SET size = ?, changed = ? WHERE number = ?"
-                self._connection.execute(now, (*size_and_change(place), number))
-                self._connection.execute(f"{_TODO} WHERE number = ?", (number,))
+                self._connection.execute(now, (*found, shard.number))
+                self._connection.execute(f"{_TODO} WHERE number = ?", (shard.number,))
+        return gone
 
     def redo_all(self) -> None:
         """As ``redo``, of all shards, whose inputs are those that they were."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,13 +83,14 @@ class RemoteStore(Store):
                 f"{self.shown}/{DONE}/{name} is not what nomina wrote: remove it, and its file is done again"
             ) from error
 
-    def redo(self, manifest: Manifest, numbers: Sequence[int]) -> None:
+    def redo(self, manifest: Manifest, numbers: Collection[int]) -> list[Shard]:
         """See ``Store.redo``; killed in between, they are done as before, and put back the next time."""
-        names = [shard.name for shard in manifest.shards() if shard.number in set(numbers)]
-        manifest.redo(numbers)
+        gone = manifest.redo(numbers)
         self._place.send(manifest.folder / FILE, FILE)
-        for name in names:
-            self._place.remove(f"{DONE}/{name}{ENDING}")
+        for shard in manifest.shards():
+            if shard.number in numbers and shard not in gone:
+                self._place.remove(f"{DONE}/{shard.name}{ENDING}")
+        return gone
 
     def prepare(self) -> None:
         """See ``Store.prepare``; there is nothing to do."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
 from shutil import rmtree
@@ -62,7 +62,7 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def redo(self, manifest: Manifest, numbers: Sequence[int]) -> None:
+    def redo(self, manifest: Manifest, numbers: Collection[int]) -> list[Shard]:
         """Put shards back among what is to be done; see ``Manifest.redo``."""
 
     @abstractmethod
@@ -153,9 +153,9 @@ class LocalStore(Store):
         """See ``Store.manifest``."""
         return Manifest.open(self.folder)
 
-    def redo(self, manifest: Manifest, numbers: Sequence[int]) -> None:
+    def redo(self, manifest: Manifest, numbers: Collection[int]) -> list[Shard]:
         """See ``Store.redo``."""
-        manifest.redo(numbers)
+        return manifest.redo(numbers)
 
     def prepare(self) -> None:
         """See ``Store.prepare``."""

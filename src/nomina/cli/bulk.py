@@ -148,7 +148,7 @@ def verify(folder: str, redo: bool) -> None:
     """Compare what was written with its checksums, and inputs with what they were when they were linked."""
     from nomina.bulk.verify import damaged, unknown
 
-    store = _store(folder)
+    store, gone = _store(folder), []
     with store.manifest() as manifest, store.held():
         found = list(damaged(store, manifest))
         changed = _outdated(manifest)
@@ -156,16 +156,20 @@ def verify(folder: str, redo: bool) -> None:
             click.echo(what)
         for name in unknown(store, manifest):
             click.echo(f"{name}: is of no finished shard")
+        wrong = {number for number, _ in (*found, *changed)}
         if redo:
-            store.redo(manifest, sorted({number for number, _ in (*found, *changed)}))
+            gone = store.redo(manifest, wrong)
+        for shard in gone:
+            click.echo(f"{shard.input}: is gone, so that {shard.name} cannot be made again: put it back first")
         totals = manifest.totals()
-    if not found and not changed:
+    if not wrong:
         click.echo(f"all {totals.done:,} finished shards are as they were written")
         return
+    parts = [f"{len(found):,} shards are damaged"] if found else []
+    parts += [f"{len(changed):,} inputs have changed"] if changed else []
     advice = f"nomina bulk resume {folder}" if redo else f"nomina bulk verify --redo {folder}, then resume"
-    wrong = [f"{len(found):,} shards are damaged"] if found else []
-    wrong += [f"{len(changed):,} inputs have changed"] if changed else []
-    raise UsageError(f"{', '.join(wrong)}: make them again with {advice}")
+    left = f"; {len(gone):,} cannot be made again, as their inputs are gone" if gone else ""
+    raise UsageError(f"{', '.join(parts)}: make them again with {advice}{left}")
 
 
 def _outdated(manifest: Manifest) -> list[tuple[int, str]]:
