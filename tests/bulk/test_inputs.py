@@ -198,6 +198,31 @@ def test_what_is_found_in_folders_and_by_patterns(tmp_path, monkeypatch):
         find(["in", "empty"])
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes are files on POSIX only")
+def test_a_pipe_is_refused_and_left_out_of_folders(bulk, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("in/b.jsonl", "in/c.xml", "in/other"):
+        os.mkfifo(tmp_path / name)
+    why = "is no file but a pipe or a device: save what comes from it as a file"
+    with pytest.raises(UsageError, match=f"no file in {folder} is named like a format .but {folder}/c.xml {why}"):
+        find([str(folder)])
+    made(folder, '{"id": "1", "text": "Ataxia."}\n', "a.jsonl")
+    left_out = [f"{folder / name} {why}" for name in ("b.jsonl", "c.xml")]
+    assert find([str(folder)]) == ([Input(str(folder / "a.jsonl"), "jsonl")], 1, left_out)
+    assert find([str(folder / "*.jsonl")]) == ([Input(str(folder / "a.jsonl"), "jsonl")], 0, left_out[:1])
+    for given, format in ((folder / "b.jsonl", None), (folder / "other", "csv"), ("/dev/stdin", "csv")):
+        with pytest.raises(UsageError, match=f"{given} {why}$"):
+            find([str(given)], format)
+    for number in range(8):
+        os.mkfifo(folder / f"d{number}.csv")
+    code, _, err = bulk("run", folder, "--out", "run")
+    assert (code, err.splitlines()[0]) == (0, "nomina: left out 1 files that are named like no format")
+    assert err.splitlines()[1] == f"nomina: left out {folder}/b.jsonl {why}"
+    assert err.splitlines()[6] == "nomina: left out 5 more such files"
+    assert err.splitlines()[7:] == ["nomina: 1 of 1 shards, 1 documents, 1 mentions, 0 errors"]
+
+
 def test_each_format_has_a_reader():
     assert [format for format in INPUTS if not callable(reader(format))] == []
 

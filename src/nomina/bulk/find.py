@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from glob import glob, has_magic
@@ -34,6 +35,7 @@ ENDINGS = {
 _TO_LOOK_AT = {".xml": ("pubmed_xml", "bioc_xml"), ".json": ("bioc_json",)}
 _BEGINNING = 1 << 20
 """Bytes that are fetched of a file to see what it is."""
+_OF_ONE_PROCESS = ("/dev/stdin", "/dev/fd/", "/proc/")
 _PUBMED = re.compile(r"pubmed\d\dn\d+\.xml")
 
 
@@ -46,17 +48,18 @@ class Input(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The files in order, and how many others their folders hold."""
+    """The files in order, how many others their folders hold, and what to say of those left out that look like one."""
 
     inputs: list[Input]
     others: int
+    left_out: list[str]
 
 
 def find(given: Iterable[str], format: str | None = None, outside: str | Path | None = None) -> Found:
     """The files that are named, match a pattern (``**`` for any folders), or lie in a folder, sorted there by path.
 
-    A file that is named twice comes once; in folders, hidden files and those that have no name of a format are left
-    alone, as is all that lies in ``outside``.
+    A file that is named twice comes once; in folders, hidden files, pipes and those that have no name of a format are
+    left alone, as is all that lies in ``outside``.
 
     Args:
         given: files, folders and patterns, or URLs of such.
@@ -64,7 +67,7 @@ def find(given: Iterable[str], format: str | None = None, outside: str | Path | 
         outside: the folder that is written to, or its URL.
 
     Raises:
-        UsageError: nothing is found, no such format, or a file that is named has a name of none.
+        UsageError: nothing is found, no such format, or a file that is named has a name of none or is a pipe.
         FormatError: a folder or file that is not there or cannot be read.
         NominaError: a place that cannot be reached.
     """
@@ -72,25 +75,32 @@ def find(given: Iterable[str], format: str | None = None, outside: str | Path | 
         raise UsageError(f"no input format {format!r}; there are: {', '.join(INPUTS)}")
     inputs: dict[str, Input] = {}
     others = 0
+    left_out: list[str] = []
     for name in map(local_name, given):
         chosen = inside = 0
         for place, is_named in _places(name):
             if outside is not None and _is_inside(place, outside):
                 inside += 1
                 continue
-            known = format or _format(place)
+            known, why = _format(place, format)
             if known is None and is_named:
-                raise UsageError(f"{place} is named like no format: say with --input-format what it is read as")
-            chosen += known is not None
-            others += known is None
+                raise UsageError(
+                    f"{place} {why or 'is named like no format: say with --input-format what it is read as'}"
+                )
             if known is not None:
+                chosen += 1
                 _check_name(place)
                 inputs.setdefault(place, Input(place, known, len(inputs)))
+            elif why:
+                left_out.append(f"{place} {why}")
+            else:
+                others += 1
         if inside and not chosen:
             raise UsageError(f"{outside} holds the inputs themselves: name another folder with --out")
         if not chosen:
-            raise UsageError(f"no file in {name} is named like a format: nomina bulk reads {', '.join(INPUTS)}")
-    return Found(list(inputs.values()), others)
+            but = f" (but {left_out[-1]})" if left_out else ""
+            raise UsageError(f"no file in {name} is named like a format{but}: nomina bulk reads {', '.join(INPUTS)}")
+    return Found(list(inputs.values()), others, left_out)
 
 
 def _is_inside(place: str, folder: str | Path) -> bool:
@@ -153,18 +163,37 @@ def _in(folder: Path) -> list[Path]:
     return sorted(files, key=lambda file: file.parts)
 
 
-def _format(place: str) -> str | None:
-    """The format that a file's name says; of XML and JSON a look at it, else what such a file may be."""
-    name = bare_name(bare(place)).casefold()
+def _format(place: str, given: str | None) -> tuple[str | None, str]:
+    """What a file is read as; None for one that is not, with why where its name is that of an input.
+
+    That is what is given, else what the name says; of XML and JSON a look at the file, else what such a file may be.
+    """
+    known, to_look_at = (given, ()) if given else _named(bare_name(bare(place)).casefold())
+    if known is None and not to_look_at:
+        return None, ""
+    if _is_pipe(place):
+        return None, "is no file but a pipe or a device: save what comes from it as a file"
+    return known or _looked_at(place, to_look_at), ""
+
+
+def _named(name: str) -> tuple[str | None, tuple[str, ...]]:
+    """The format that a name says, or those among which a look decides."""
     for format, endings in ENDINGS.items():
         if name.endswith(endings):
-            return format
+            return format, ()
     if _PUBMED.fullmatch(name):
-        return "pubmed_xml"
-    for ending, formats in _TO_LOOK_AT.items():
-        if name.endswith(ending):
-            return _looked_at(place, formats)
-    return None
+        return "pubmed_xml", ()
+    return None, next((formats for ending, formats in _TO_LOOK_AT.items() if name.endswith(ending)), ())
+
+
+def _is_pipe(place: str) -> bool:
+    """Whether it can be read once alone, or by this process alone; one that is gone is said when it is read."""
+    if is_remote(place):
+        return False
+    try:
+        return place.startswith(_OF_ONE_PROCESS) or not stat.S_ISREG(os.stat(place).st_mode)
+    except OSError:
+        return False
 
 
 def _looked_at(place: str, formats: tuple[str, ...]) -> str | None:

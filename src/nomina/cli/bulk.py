@@ -31,6 +31,8 @@ Examples:
 """
 Engine = Literal["local", "ray"]
 
+_MOST_NAMED = 5
+"""Files that are left out and named one by one."""
 _COUNT = click.IntRange(min=1)
 
 
@@ -102,6 +104,10 @@ def run(
     found = find(inputs, input_format, store.shown)
     if found.others:
         click.echo(f"nomina: left out {found.others:,} files that are named like no format", err=True)
+    for what in found.left_out[:_MOST_NAMED]:
+        click.echo(f"nomina: left out {what}", err=True)
+    if len(found.left_out) > _MOST_NAMED:
+        click.echo(f"nomina: left out {len(found.left_out) - _MOST_NAMED:,} more such files", err=True)
     options["linker"], options["kb"] = _absolute_linker(options["linker"]), _absolute_kb(options["kb"])
     asked = Options(context=not no_context, **options)
     check_device(asked, _devices(device)[0])
