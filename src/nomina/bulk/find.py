@@ -133,7 +133,7 @@ def _places(name: str) -> Iterator[tuple[str, bool]]:
     for match in matches:
         if match.is_dir():
             yield from ((str(file.absolute()), False) for file in _in(match))
-        elif match.exists():
+        elif match.exists() or match is not path:
             yield str(match.absolute()), match is path
         else:
             raise FormatError(match, None, "cannot be read (No such file or directory)")

@@ -46,7 +46,7 @@ class Shard(NamedTuple):
     """A file to be read and the name of the file to be written, as the manifest has them.
 
     ``input`` is an absolute path or a URL; ``size`` in bytes and ``changed`` (see ``places.size_and_change``) are those
-    that it had when the run was begun.
+    that it had when the run was begun, 0 where it was not there, as behind a link that leads nowhere.
     """
 
     number: int
@@ -117,7 +117,8 @@ class Manifest:
 
         Raises:
             UsageError: there is no room.
-            OSError: the folder cannot be written to, or an input is gone.
+            OSError: the folder cannot be written to.
+            NominaError: an input cannot be reached.
         """
         with atomic(folder / FILE) as temporary, contextlib.closing(sqlite3.connect(temporary)) as connection:
             try:
@@ -242,7 +243,11 @@ class Manifest:
 def _shard(one: Input, ending: str) -> Shard:
     stem = bare_name(bare(one.place))
     stem = _NO_NAME.sub("_", stem.rpartition(".")[0] or stem)[:_LONGEST_NAME]
-    return Shard(one.number, one.place, one.format, *size_and_change(one.place), f"{one.number:05d}-{stem}{ending}")
+    try:
+        size, changed = size_and_change(one.place)
+    except OSError:  # said when it is read
+        size = changed = 0
+    return Shard(one.number, one.place, one.format, size, changed, f"{one.number:05d}-{stem}{ending}")
 
 
 def no_run(shown: str) -> UsageError:
