@@ -5,7 +5,8 @@
     python experiments/angel.py corpus --data DATA --model TUNED --base PRETRAINED --corpus ncbi --out OUT --only paper
 
 ``DATA`` is that of ``generative.py``. ``others`` looks up, without a GPU, the names of other concepts most similar to
-each (``DATA/others.npy``); ``names`` trains a model, pre-trained with ``generative.py pretrain --similar``, on them.
+each (``DATA/others.npy``; of MODEL, which may be an encoder, it needs the tokenizer alone); ``names`` trains a model,
+pre-trained with ``generative.py pretrain --similar``, on them.
 ``corpus`` trains a fine-tuned model anew for each of ``--only``: what is mined once is used by all that mine alike.
 Results go to ``OUT/NAME.json``. Weights are chosen on the development set, where the start may be what is best; a test
 set is looked at with ``--test``, with the chosen weights.
@@ -137,7 +138,7 @@ def text_of(arguments: argparse.Namespace, generator: Generator) -> KbText:
 def others(arguments: argparse.Namespace, device: torch.device, record: Record) -> None:
     """Look up the wrong names of each name."""
     del device
-    text = text_of(arguments, generation.load(arguments.model))
+    text = text_of(arguments, generation.begin(arguments.model))
     assert text.similar is not None
     spans = list(text.similar.concepts())
     parts = [spans[start : start + CHUNK] for start in range(0, len(spans), CHUNK)]

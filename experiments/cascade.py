@@ -9,6 +9,7 @@ id), paired tests, how well probabilities fit, how many mentions reach each part
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -54,6 +55,7 @@ def main() -> None:
     options.add_argument("--beams", type=int, default=0, help="names that the generator finds itself; 0: none")
     options.add_argument("--sure", type=float, default=SURE)
     options.add_argument("--name", default="", help="of the results, where there are several")
+    options.add_argument("--speed", action=argparse.BooleanOptionalAction, default=True, help="where nothing else runs")
     arguments = options.parse_args()
     shop, metrics = Workshop(arguments.shared, arguments.work), {}
     for corpus in arguments.corpora:
@@ -62,9 +64,8 @@ def main() -> None:
         dev = dev_of(of_type(read_corpus(shop.file(*place)), kind), kb)
         metrics[corpus] = compared(kb, dev, parts_of(arguments), arguments)
         print(corpus, metrics[corpus], flush=True)
-    record(
-        "_".join(filter(None, ("cascade", arguments.name))), metrics, parts=[part.part for part in parts_of(arguments)]
-    )
+    name = "_".join(filter(None, ("cascade", arguments.name)))
+    record(name, metrics, parts=[part.part for part in parts_of(arguments)], card=card(arguments.generator))
 
 
 def parts_of(arguments: Any) -> list[PartOptions]:  # noqa: ANN401
@@ -73,6 +74,15 @@ def parts_of(arguments: Any) -> list[PartOptions]:  # noqa: ANN401
     chosen = [part for part in PARTS if part != "generative" or arguments.generator]
     many, beams = {"generative": arguments.scored}, {"generative": arguments.beams}
     return [PartOptions(part, models.get(part, ""), many.get(part, MANY), beams.get(part, 0)) for part in chosen]
+
+
+def card(generator: str) -> str | None:
+    """The GPU that the generator runs on, where there is one."""
+    if not generator:
+        return None
+    import torch
+
+    return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
 
 
 def of_type(documents: Iterator[Document], kind: str | None) -> Iterator[Document]:
@@ -98,7 +108,8 @@ def compared(kb: KnowledgeBase, dev: Dev, parts: Sequence[PartOptions], argument
             "bootstrap_p": round(paired.p, 4),
             "mcnemar_p": round(mcnemar(judged.right, right).p_exact, 4),
         }
-    return {**facts, "against": against, "brier_of_all": every["brier"], "mentions_a_second": speed(linker, dev)}
+    timed = {"mentions_a_second": speed(linker, dev)} if arguments.speed else {}
+    return {**facts, "against": against, "brier_of_all": every["brier"], **timed}
 
 
 def alone(kb: KnowledgeBase, part: PartOptions, dev: Dev) -> NDArray[np.bool_]:

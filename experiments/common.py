@@ -75,12 +75,12 @@ def command() -> str:
 
 
 def commit() -> str | None:
-    """The commit that is checked out, ``+`` behind it if code has changed since; None outside of a checkout."""
+    """The commit that is checked out, ``+`` behind it if code has changed; outside of a checkout ``$NOMINA_COMMIT``."""
     try:
         head = _git("rev-parse", "HEAD")
         changed = _git("status", "--porcelain", "--untracked-files=no", "--", "src", "experiments/*.py")
     except (OSError, subprocess.CalledProcessError):
-        return None
+        return os.environ.get("NOMINA_COMMIT")
     return head + ("+" if changed else "")
 
 
