@@ -223,6 +223,35 @@ def test_a_pipe_is_refused_and_left_out_of_folders(bulk, tmp_path):
     assert err.splitlines()[7:] == ["nomina: 1 of 1 shards, 1 documents, 1 mentions, 0 errors"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links take rights on Windows")
+def test_a_file_by_several_paths_is_read_once(bulk, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    made(folder, '{"id": "1", "text": "Ataxia."}\n', "a.jsonl")
+    made(folder, '{"id": "1", "text": "Ataxia."}\n', "copy.jsonl")
+    (folder / "link.jsonl").symlink_to("a.jsonl")
+    (tmp_path / "also").symlink_to(folder)
+    expected = [Input(str(folder / name), "jsonl", number) for number, name in enumerate(("a.jsonl", "copy.jsonl"))]
+    given = [folder, folder / "../in/a.jsonl", tmp_path / "also/*.jsonl"]
+    found = find(list(map(str, given)))
+    assert found.inputs == expected
+    first = folder / "a.jsonl"
+    assert found.left_out[:2] == [
+        f"{folder}/link.jsonl, the same file as {first}", f"{folder}/../in/a.jsonl, the same file as {first}",
+    ]  # fmt: skip
+    assert len(found.left_out) == 5
+    assert find([str(first), str(first)]).left_out == []
+    code, _, err = bulk("run", folder, "--out", "run")
+    assert (code, err.splitlines()) == (0, [
+        f"nomina: left out {folder}/link.jsonl, the same file as {first}",
+        "nomina: 2 of 2 shards, 2 documents, 2 mentions, 0 errors",
+    ])  # fmt: skip
+    # What is written through a link is no input either.
+    for _ in range(2):
+        code, _, err = bulk("run", folder, "--out", tmp_path / "also/out")
+        assert (code, err.splitlines()[-1]) == (0, "nomina: 2 of 2 shards, 2 documents, 2 mentions, 0 errors")
+
+
 def test_each_format_has_a_reader():
     assert [format for format in INPUTS if not callable(reader(format))] == []
 

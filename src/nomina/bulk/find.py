@@ -58,8 +58,8 @@ class Found(NamedTuple):
 def find(given: Iterable[str], format: str | None = None, outside: str | Path | None = None) -> Found:
     """The files that are named, match a pattern (``**`` for any folders), or lie in a folder, sorted there by path.
 
-    A file that is named twice comes once; in folders, hidden files, pipes and those that have no name of a format are
-    left alone, as is all that lies in ``outside``.
+    A file that is named twice, by whichever paths, comes once, under the first; in folders, hidden files, pipes and
+    those that have no name of a format are left alone, as is all that lies in ``outside``.
 
     Args:
         given: files, folders and patterns, or URLs of such.
@@ -89,8 +89,7 @@ def find(given: Iterable[str], format: str | None = None, outside: str | Path | 
                 )
             if known is not None:
                 chosen += 1
-                _check_name(place)
-                inputs.setdefault(place, Input(place, known, len(inputs)))
+                left_out += _taken(inputs, place, known)
             elif why:
                 left_out.append(f"{place} {why}")
             else:
@@ -103,10 +102,22 @@ def find(given: Iterable[str], format: str | None = None, outside: str | Path | 
     return Found(list(inputs.values()), others, left_out)
 
 
+def _taken(inputs: dict[str, Input], place: str, format: str) -> list[str]:
+    """Put a file among the inputs; what to say where it came before by another path."""
+    _check_name(place)
+    first = inputs.setdefault(_real(place), Input(place, format, len(inputs))).place
+    return [] if first == place else [f"{place}, the same file as {first}"]
+
+
 def _is_inside(place: str, folder: str | Path) -> bool:
     if is_remote(place) or is_remote(str(folder)):
         return place.startswith(f"{str(folder).rstrip('/')}/")
-    return Path(place).is_relative_to(Path(folder).absolute())
+    return Path(place).is_relative_to(Path(folder).absolute()) or Path(_real(place)).is_relative_to(_real(folder))
+
+
+def _real(place: str | Path) -> str:
+    """The one path of a file, without links; a URL as it is."""
+    return str(place) if is_remote(str(place)) else os.path.realpath(place)
 
 
 def _check_name(place: str) -> None:
