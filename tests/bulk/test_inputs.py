@@ -12,6 +12,8 @@ from nomina.bulk.inputs import INPUTS, Columns, Fault, NoColumn
 from nomina.errors import FormatError, UsageError
 from nomina.reading import LARGEST_TEXT
 
+HINT = "; of objects of another kind, name the field of the text: --text-column text"
+
 
 def read(path, format, columns=None):
     """(id, text, offset) of each document, and the faults."""
@@ -41,7 +43,7 @@ def test_json_lines_of_nomina(tmp_path):
     assert found == [("1", "Ataxia.", 1), ("6", "the end", 7)]
     assert faults == [
         Fault(3, "line", None, "the span (0, 6) ends behind the text (1 characters)"),
-        Fault(4, "line", None, "unknown field 'txt'; a line has: id, text, mentions, sections"),
+        Fault(4, "line", None, f"unknown field 'txt'; a line has: id, text, mentions, sections{HINT}"),
         Fault(5, "line", None, "byte 0xe9 in column 25 is not UTF-8"),
         Fault(6, "line", None, "control character U+0000 in column 23"),
     ]
@@ -59,6 +61,29 @@ def test_json_lines_of_others(tmp_path):
     assert read(path, "jsonl", Columns("note"))[0] == [
         ("n.jsonl:1", "a fit", 1), ("n.jsonl:4", "x", 4), ("n.jsonl:6", "", 6),
     ]  # fmt: skip
+
+
+def test_json_lines_without_ids_have_file_and_line(tmp_path):
+    lines = '{"text": "a fit"}\n\n{"text": "no\x01"}\n{"id": null, "text": "x", "mentions": [{"spans": [[0, 1]]}]}\n'
+    path = made(tmp_path, lines, "n.jsonl")
+    assert read(path, "jsonl")[0] == [("n.jsonl:1", "a fit", 1), ("n.jsonl:4", "x", 4)]
+    assert read(path, "jsonl", Columns("text"))[0] == [("n.jsonl:1", "a fit", 1), ("n.jsonl:4", "x", 4)]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"id": "1", "text": "x", "year": 2020}', "unknown field 'year'; a line has: id, text, mentions, sections"),
+        ('{"id": "1"}', "the field 'text' is missing"),
+        ('{"id": 1, "text": "x"}', "id: Input should be a valid string"),
+    ],
+)
+def test_of_json_lines_of_another_kind_it_is_said_how_to_read_them(tmp_path, line, why):
+    path = made(tmp_path, line)
+    assert read(path, "jsonl") == ([], [Fault(1, "line", None, why + HINT)])
+    assert len(read(path, "jsonl", Columns("text"))[0]) == ("text" in line)
+    own = made(tmp_path, '{"id": "1", "text": 5}')
+    assert HINT not in read(own, "jsonl")[1][0].reason
 
 
 def test_a_line_that_is_too_long_is_passed_over(tmp_path):

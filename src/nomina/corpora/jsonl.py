@@ -51,16 +51,16 @@ def read(path: Path, *, skip: Skip | None = None, dropped: Counter[str] | None =
             yield document
 
 
-def document_parser() -> Callable[[str], Document]:
-    """What makes a document of a line.
+def document_parser() -> Callable[..., Document]:
+    """What makes a document of a line; of a line without an id, given a second argument, one with that as its id.
 
     It raises ``ValueError`` where the line is none, or a mention's text is not what stands at its spans. Of a
     composite, ``a|b``, a mention may have a part as its text.
     """
     parse = parser(_Document)
 
-    def document(line: str) -> Document:
-        return parse(line).checked()
+    def document(line: str, otherwise: str | None = None) -> Document:
+        return parse(line).checked(otherwise)
 
     return document
 
@@ -93,24 +93,27 @@ class _Mention:
         return mention
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Document:
     """A document as it stands in a file."""
 
-    id: str
+    id: str | None = None
     text: str
     mentions: tuple[_Mention, ...] = ()
     sections: tuple[Section, ...] = ()
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    def checked(self) -> Document:
-        """The document, its mentions held against its text.
+    def checked(self, otherwise: str | None) -> Document:
+        """The document, its mentions held against its text; ``otherwise`` is its id where it has none.
 
         Raises:
-            ValueError: a mention or section that is not in the text.
+            ValueError: no id at all, a mention or section that is not in the text.
         """
-        return Document(self.id, self.text, tuple(m.within(self.text) for m in self.mentions), self.sections)
+        id = otherwise if self.id is None else self.id
+        if id is None:
+            raise ValueError("the field 'id' is missing")
+        return Document(id, self.text, tuple(m.within(self.text) for m in self.mentions), self.sections)
 
 
 def write(documents: Iterable[Document], path: Path, *, dropped: Counter[str] | None = None) -> None:

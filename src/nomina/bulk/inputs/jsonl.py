@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ from nomina.bulk.inputs.lines import lines
 from nomina.corpora.jsonl import document_parser
 from nomina.types import Document
 
+_OWN = {field.name for field in fields(Document)}
+_HINT = f"; of objects of another kind, name the field of the text: --text-column {TEXT}"
+
 
 def read(path: Path, columns: Columns, fault: Told) -> Iterator[Item]:
     """A document a line: as ``nomina.corpora.jsonl`` has it, or of the named fields if there are any.
@@ -19,33 +24,38 @@ def read(path: Path, columns: Columns, fault: Told) -> Iterator[Item]:
     Raises:
         FormatError: the file, or the rest of it, cannot be read.
     """
-    parse = document_parser() if columns == Columns() else _fields(path, columns)
+    parse = document_parser() if columns == Columns() else partial(_fields, columns)
     for line in lines(path):
         if line.wrong is None and not line.text.strip():
             continue
         try:
             if line.wrong is not None:
                 raise ValueError(line.wrong)
-            yield Item(parse(line.text), line.number, "line")
+            yield Item(parse(line.text, f"{path.name}:{line.number}"), line.number, "line")
         except ValueError as error:
-            fault(Fault(line.number, "line", None, str(error)))
+            hint = _HINT if line.wrong is None and columns == Columns() and _is_of_others(line.text) else ""
+            fault(Fault(line.number, "line", None, f"{error}{hint}"))
 
 
-def _fields(path: Path, columns: Columns) -> Callable[[str], Document]:
-    number = 0
+def _is_of_others(line: str) -> bool:
+    """Whether a line is an object that was not written as one of nomina's documents, but may be read by its fields."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(record, dict):
+        return False
+    return TEXT not in record or not record.keys() <= _OWN or not isinstance(record.get(ID, ""), str)
 
-    def parse(line: str) -> Document:
-        nonlocal number
-        number += 1
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"not JSON ({error})") from error
-        if not isinstance(record, dict):
-            raise ValueError("is no JSON object")
-        return document_of(record, columns, f"{path.name}:{number}")
 
-    return parse
+def _fields(columns: Columns, line: str, otherwise: str) -> Document:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON ({error})") from error
+    if not isinstance(record, dict):
+        raise ValueError("is no JSON object")
+    return document_of(record, columns, otherwise)
 
 
 def document_of(record: dict[str, Any], columns: Columns, otherwise: str) -> Document:
