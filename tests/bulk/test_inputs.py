@@ -207,12 +207,23 @@ def test_what_is_found_in_folders_and_by_patterns(tmp_path, monkeypatch):
         ("in/a/c.csv", "csv"), ("in/a/z.JSONL.gz", "jsonl"), ("in/b.jsonl", "jsonl"), ("in/d.PubTator.txt", "pubtator"),
         ("in/g.xml", "bioc_xml"), ("in/h.json", "bioc_json"), ("in/pubmed25n0001.xml.gz", "pubmed_xml"),
     ]  # fmt: skip
-    assert found.others == 2
+    unlike = f"{tmp_path}/in/other.xml: looks like nothing that nomina reads, not pubmed_xml or bioc_xml: say with"
+    unlike += " --input-format what it is read as"
+    assert (found.others, found.left_out) == (1, [unlike])
     several = find(["in/b.jsonl", "in/**/*.csv", "in/b.jsonl"])
     assert [Path(one.place).name for one in several.inputs] == ["b.jsonl", "c.csv"]
     assert [Path(one.place).name for one in find(["**/*.jsonl"], outside=tmp_path / "in/out").inputs] == ["b.jsonl"]
     assert find(["in/note.txt"], "jsonl").inputs == [Input(str(tmp_path / "in/note.txt"), "jsonl")]
-    for given, why in ((["in/note.txt"], "named like no format"), (["in/.git"], None), (["*.none"], "no file matches")):
+    made(tmp_path, '{"id": "1", "text": "x"}\n', "own.json")
+    own = f"^{tmp_path}/own.json: looks like jsonl, not bioc_json: say with --input-format what it is read as"
+    assert find(["own.json"], "jsonl").inputs == [Input(str(tmp_path / "own.json"), "jsonl")]
+    for given, why in (
+        (["in/note.txt"], "named like no format"),
+        (["in/other.xml"], unlike),
+        (["own.json"], own),
+        (["in/.git"], None),
+        (["*.none"], "no file matches"),
+    ):
         if why is None:
             assert [Path(one.place).name for one in find(given).inputs] == ["e.csv"]
             continue
@@ -230,20 +241,20 @@ def test_a_pipe_is_refused_and_left_out_of_folders(bulk, tmp_path):
     for name in ("in/b.jsonl", "in/c.xml", "in/other"):
         os.mkfifo(tmp_path / name)
     why = "is no file but a pipe or a device: save what comes from it as a file"
-    with pytest.raises(UsageError, match=f"no file in {folder} is named like a format .but {folder}/c.xml {why}"):
+    with pytest.raises(UsageError, match=f"no file in {folder} is named like a format .but {folder}/c.xml: {why}"):
         find([str(folder)])
     made(folder, '{"id": "1", "text": "Ataxia."}\n', "a.jsonl")
-    left_out = [f"{folder / name} {why}" for name in ("b.jsonl", "c.xml")]
+    left_out = [f"{folder / name}: {why}" for name in ("b.jsonl", "c.xml")]
     assert find([str(folder)]) == ([Input(str(folder / "a.jsonl"), "jsonl")], 1, left_out)
     assert find([str(folder / "*.jsonl")]) == ([Input(str(folder / "a.jsonl"), "jsonl")], 0, left_out[:1])
     for given, format in ((folder / "b.jsonl", None), (folder / "other", "csv"), ("/dev/stdin", "csv")):
-        with pytest.raises(UsageError, match=f"{given} {why}$"):
+        with pytest.raises(UsageError, match=f"{given}: {why}$"):
             find([str(given)], format)
     for number in range(8):
         os.mkfifo(folder / f"d{number}.csv")
     code, _, err = bulk("run", folder, "--out", "run")
     assert (code, err.splitlines()[0]) == (0, "nomina: left out 1 files that are named like no format")
-    assert err.splitlines()[1] == f"nomina: left out {folder}/b.jsonl {why}"
+    assert err.splitlines()[1] == f"nomina: left out {folder}/b.jsonl: {why}"
     assert err.splitlines()[6] == "nomina: left out 5 more such files"
     assert err.splitlines()[7:] == ["nomina: 1 of 1 shards, 1 documents, 1 mentions, 0 errors"]
 
@@ -262,13 +273,13 @@ def test_a_file_by_several_paths_is_read_once(bulk, tmp_path):
     assert found.inputs == expected
     first = folder / "a.jsonl"
     assert found.left_out[:2] == [
-        f"{folder}/link.jsonl, the same file as {first}", f"{folder}/../in/a.jsonl, the same file as {first}",
+        f"{folder}/link.jsonl: is the same file as {first}", f"{folder}/../in/a.jsonl: is the same file as {first}",
     ]  # fmt: skip
     assert len(found.left_out) == 5
     assert find([str(first), str(first)]).left_out == []
     code, _, err = bulk("run", folder, "--out", "run")
     assert (code, err.splitlines()) == (0, [
-        f"nomina: left out {folder}/link.jsonl, the same file as {first}",
+        f"nomina: left out {folder}/link.jsonl: is the same file as {first}",
         "nomina: 2 of 2 shards, 2 documents, 2 mentions, 0 errors",
     ])  # fmt: skip
     # What is written through a link is no input either.

@@ -59,7 +59,7 @@ def find(given: Iterable[str], format: str | None = None, outside: str | Path | 
     """The files that are named, match a pattern (``**`` for any folders), or lie in a folder, sorted there by path.
 
     A file that is named twice, by whichever paths, comes once, under the first; in folders, hidden files, pipes and
-    those that have no name of a format are left alone, as is all that lies in ``outside``.
+    those that are like no format by name or look are left alone, as is all that lies in ``outside``.
 
     Args:
         given: files, folders and patterns, or URLs of such.
@@ -67,7 +67,7 @@ def find(given: Iterable[str], format: str | None = None, outside: str | Path | 
         outside: the folder that is written to, or its URL.
 
     Raises:
-        UsageError: nothing is found, no such format, or a file that is named has a name of none or is a pipe.
+        UsageError: nothing is found, no such format, or a file that is named is like none or is a pipe.
         FormatError: a folder or file that is not there or cannot be read.
         NominaError: a place that cannot be reached.
     """
@@ -85,13 +85,13 @@ def find(given: Iterable[str], format: str | None = None, outside: str | Path | 
             known, why = _format(place, format)
             if known is None and is_named:
                 raise UsageError(
-                    f"{place} {why or 'is named like no format: say with --input-format what it is read as'}"
+                    f"{place}: {why or 'is named like no format: say with --input-format what it is read as'}"
                 )
             if known is not None:
                 chosen += 1
                 left_out += _taken(inputs, place, known)
             elif why:
-                left_out.append(f"{place} {why}")
+                left_out.append(f"{place}: {why}")
             else:
                 others += 1
         if inside and not chosen:
@@ -106,7 +106,7 @@ def _taken(inputs: dict[str, Input], place: str, format: str) -> list[str]:
     """Put a file among the inputs; what to say where it came before by another path."""
     _check_name(place)
     first = inputs.setdefault(_real(place), Input(place, format, len(inputs))).place
-    return [] if first == place else [f"{place}, the same file as {first}"]
+    return [] if first == place else [f"{place}: is the same file as {first}"]
 
 
 def _is_inside(place: str, folder: str | Path) -> bool:
@@ -184,7 +184,7 @@ def _format(place: str, given: str | None) -> tuple[str | None, str]:
         return None, ""
     if _is_pipe(place):
         return None, "is no file but a pipe or a device: save what comes from it as a file"
-    return known or _looked_at(place, to_look_at), ""
+    return (known, "") if known else _looked_at(place, to_look_at)
 
 
 def _named(name: str) -> tuple[str | None, tuple[str, ...]]:
@@ -207,14 +207,18 @@ def _is_pipe(place: str) -> bool:
         return False
 
 
-def _looked_at(place: str, formats: tuple[str, ...]) -> str | None:
-    """What a file looks like; one that cannot be read is kept, so that the run can say so."""
+def _looked_at(place: str, formats: tuple[str, ...]) -> tuple[str | None, str]:
+    """What a file looks like, or why it is not read; one that cannot be looked at is, so that the run can say so."""
+    found = "nothing that nomina reads"
     with TemporaryDirectory() as folder:
         try:
             found = corpus_format(_beginning(place, Path(folder)))[0]
         except FormatError as error:
-            return None if "like no corpus" in error.why else formats[0]
-    return found if found in formats else None
+            if "like no corpus" not in error.why:
+                return formats[0], ""
+    if found in formats:
+        return found, ""
+    return None, f"looks like {found}, not {' or '.join(formats)}: say with --input-format what it is read as"
 
 
 def _beginning(place: str, folder: Path) -> Path:

@@ -31,7 +31,7 @@ TEXT, ID = "text", "id"
 
 
 class Columns(NamedTuple):
-    """Which columns hold text and id; None: ``text``, and ``id`` where there is one (else file name and row or line)."""
+    """Which columns hold text and id; None: ``text``, and ``id`` where there is one (else file and row or line)."""
 
     text: str | None = None
     id: str | None = None
