@@ -3,6 +3,7 @@
 import gzip
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from corpora_cases import DATA
@@ -290,6 +291,17 @@ def test_a_file_by_several_paths_is_read_once(bulk, tmp_path):
 
 def test_each_format_has_a_reader():
     assert [format for format in INPUTS if not callable(reader(format))] == []
+
+
+def test_the_extra_is_named_where_fsspec_is_there_and_s3fs_is_not(bulk, monkeypatch):
+    def none(url, **options):
+        raise ImportError("Install s3fs to access S3" if url.startswith("s3") else "Please install gcsfs")
+
+    monkeypatch.setattr("nomina.bulk.remote.import_module", lambda name: SimpleNamespace(url_to_fs=none))
+    said = 'nomina: reading and writing s3://a/b needs an extra: python -m pip install "nomina[remote]"\n'
+    assert bulk("run", "s3://a/b", "--out", "run") == (2, "", said)
+    assert bulk("status", "s3://a/b") == (2, "", said)
+    assert bulk("run", "gs://a/b", "--out", "run") == (2, "", "nomina: cannot use gs://a/b (Please install gcsfs)\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are bytes on POSIX only")

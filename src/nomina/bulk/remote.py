@@ -21,6 +21,8 @@ from nomina.errors import MissingExtra, NominaError, UsageError
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HERE = "file://"
 _OF_ONE_PROCESS = "memory://"
+_OF_EXTRA = ("s3://", "s3a://")
+"""Places whose package comes with the extra; of others fsspec names it."""
 _VERSIONS = (
     "ETag",
     "etag",
@@ -63,7 +65,7 @@ class Remote:
     """A file or folder by URL, and what is under it.
 
     Raises:
-        MissingExtra: ``fsspec`` is not installed.
+        MissingExtra: ``fsspec`` is not installed, or for ``s3://`` not ``s3fs``.
         UsageError: no such kind of place, or a package for it is not installed.
     """
 
@@ -76,6 +78,8 @@ class Remote:
         try:
             self._fs, self._path = core.url_to_fs(self.url, use_listings_cache=False)
         except (ImportError, ValueError) as error:
+            if isinstance(error, ImportError) and url.startswith(_OF_EXTRA):
+                raise MissingExtra("remote", f"reading and writing {url}") from error
             raise UsageError(f"cannot use {url} ({_shown(error)})") from error
         except Exception as error:  # each kind of place has its own: no credentials, no such project
             raise NominaError(f"cannot reach {url} ({_shown(error)})") from error
