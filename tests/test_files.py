@@ -137,6 +137,18 @@ def test_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
     assert order == ["first", "second"]
 
 
+def test_locks_that_are_shared(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with files.try_lock(path, shared=True) as free:
+        assert free
+    assert list(tmp_path.iterdir()) == []
+    with files.try_lock(path) as held, files.try_lock(path, shared=True) as free:
+        assert (held, free) == (True, False)
+    shared = (files.try_lock(path, shared=True) for _ in range(2))
+    with next(shared) as one, next(shared) as two, files.try_lock(path) as held:
+        assert (one, two, held) == (True, True, False)
+
+
 @pytest.mark.parametrize("pack", [bytes, lambda data: gzip.compress(data, mtime=0)])
 def test_lines_with_numbers_without_mark_and_line_ends(tmp_path: Path, pack) -> None:
     path = tmp_path / "a"

@@ -144,11 +144,11 @@ _HELD = "held"
 
 
 @contextlib.contextmanager
-def _held(path: Path, how: int) -> Iterator[bool]:
-    """Hold a lock on a file, where no other process does; whether it is held."""
+def _held(path: Path, how: int, shared: bool = False) -> Iterator[bool]:
+    """Hold a lock on a file, where no other process does (``shared``: none alone); whether it is held."""
     descriptor = os.open(path, how)
     try:
-        yield _try_lock(descriptor)
+        yield _try_lock(descriptor, shared)
     finally:
         os.close(descriptor)
 
@@ -166,7 +166,7 @@ _LOCKS = sys.platform != "win32"
 
 if sys.platform == "win32":
 
-    def _try_lock(descriptor: int) -> bool:
+    def _try_lock(descriptor: int, shared: bool = False) -> bool:
         """Without locks nothing is known to be stale."""
         return False
 
@@ -176,9 +176,9 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _try_lock(descriptor: int) -> bool:
+    def _try_lock(descriptor: int, shared: bool = False) -> bool:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
             return False
         return True
@@ -200,10 +200,18 @@ def lock(path: str | Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def try_lock(path: str | Path) -> Iterator[bool]:
-    """As ``lock``, but without waiting: whether it is held now, or another process has it. Without locks it is held."""
+def try_lock(path: str | Path, shared: bool = False) -> Iterator[bool]:
+    """As ``lock``, but without waiting: whether it is held now, or another process has it. Without locks it is held.
+
+    ``shared``: held beside others who share it, and nothing is written; it is held too where there is no ``.lock``, or
+    none that may be read.
+    """
     target = Path(path)
-    with _held(target.with_name(f"{target.name}.lock"), os.O_RDWR | os.O_CREAT) as held:
+    file = target.with_name(f"{target.name}.lock")
+    if shared and not os.access(file, os.R_OK):
+        yield True
+        return
+    with _held(file, os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT, shared) as held:
         yield held or not _LOCKS
 
 

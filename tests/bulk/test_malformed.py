@@ -153,6 +153,34 @@ def test_a_file_that_may_not_be_read_is_an_error_and_the_rest_goes_on(kb, bulk, 
     assert bulk("status", "run")[1].startswith("finished: 2 of 2 shards, 2 documents")
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="gives up rights as Linux has them")
+@pytest.mark.parametrize("has_lock", [True, False])
+def test_a_run_that_may_only_be_read_can_be_looked_at_and_verified(bulk, tmp_path, has_lock):
+    assert bulk("run", make_inputs(tmp_path / "in", 2, 2), "--out", "run")[0] == 0
+    run = tmp_path / "run"
+    if not has_lock:
+        (run / "run.lock").unlink()
+    before = sorted(run.rglob("*"))
+
+    def call(*given):
+        command = [sys.executable, "-c", WITHOUT_RIGHTS, *NOMINA, "bulk", *given]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=tmp_path)
+        return done.returncode, done.stdout, done.stderr
+
+    for path in (run, *run.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        code, out, err = call("status", "run")
+        assert (code, out[:34], err) == (0, "finished: 2 of 2 shards, 4 documen", "")
+        assert call("verify", "run") == (0, "all 2 finished shards are as they were written\n", "")
+        assert call("verify", "run", "--redo")[::2] == (2, "nomina: run/run.lock: Permission denied\n")
+        assert sorted(run.rglob("*")) == before
+    finally:
+        run.chmod(0o755)
+        for path in run.rglob("*"):
+            path.chmod(0o755)
+
+
 @POSIX
 def test_a_link_that_leads_nowhere_is_an_error_and_the_rest_goes_on(bulk, tmp_path):
     inputs = make_inputs(tmp_path / "in", 1, 2)

@@ -346,6 +346,7 @@ def test_ctrl_c_ends_the_workers_and_two_runs_at_once_are_refused(kb, tmp_path, 
     said = "nomina: another process is at work on run: wait for it, or stop it first\n"
     assert bulk("resume", "run") == (2, "", said)
     assert bulk("status", "run")[1].startswith("running: ")
+    assert bulk("verify", "run") == (2, "", said)
     workers = children(process.pid)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[1] == "nomina: stopped\n"

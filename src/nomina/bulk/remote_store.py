@@ -35,7 +35,7 @@ class RemoteStore(Store):
         self._place = Remote(url)
         self.shown = self.address = self._place.url
 
-    def held(self) -> contextlib.AbstractContextManager[None]:
+    def held(self, reading: bool = False) -> contextlib.AbstractContextManager[None]:
         """See ``Store.held``; that cannot be known."""
         return contextlib.nullcontext()
 

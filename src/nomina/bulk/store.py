@@ -34,8 +34,8 @@ class Store(ABC):
     address: str
 
     @abstractmethod
-    def held(self) -> contextlib.AbstractContextManager[None]:
-        """Be the only process at work on the run, where that can be known.
+    def held(self, reading: bool = False) -> contextlib.AbstractContextManager[None]:
+        """Be the only process at work on the run, where that can be known; ``reading``: one of those that only read.
 
         Raises:
             UsageError: another one is.
@@ -122,21 +122,22 @@ class LocalStore(Store):
         self.folder, self.shown, self.address = folder, str(folder), str(folder.absolute())
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """See ``Store.held``; the folder is made where it is missing.
+    def held(self, reading: bool = False) -> Iterator[None]:
+        """See ``Store.held``; the folder is made where it is missing, but for reading.
 
         Raises:
             OSError: it cannot be.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with try_lock(self.folder / RUN) as free:
+        if not reading:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        with try_lock(self.folder / RUN, shared=reading) as free:
             if not free:
                 raise UsageError(f"another process is at work on {self.shown}: wait for it, or stop it first")
             yield
 
     def is_running(self) -> bool:
         """See ``Store.is_running``."""
-        with try_lock(self.folder / RUN) as free:
+        with try_lock(self.folder / RUN, shared=True) as free:
             return not free
 
     def names(self, folder: str = "") -> list[str]:

@@ -155,7 +155,7 @@ def verify(folder: str, redo: bool) -> None:
     from nomina.bulk.verify import damaged, unknown
 
     store, gone = _store(folder), []
-    with store.manifest() as manifest, store.held():
+    with store.manifest() as manifest, store.held(reading=not redo):
         found = list(damaged(store, manifest))
         changed = _outdated(manifest)
         for _, what in (*found, *changed):
