@@ -137,6 +137,7 @@ def test_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
     assert order == ["first", "second"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks")
 def test_locks_that_are_shared(tmp_path: Path) -> None:
     path = tmp_path / "a"
     with files.try_lock(path, shared=True) as free:

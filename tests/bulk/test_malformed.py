@@ -185,14 +185,14 @@ def test_a_run_that_may_only_be_read_can_be_looked_at_and_verified(bulk, tmp_pat
 def test_a_link_that_leads_nowhere_is_an_error_and_the_rest_goes_on(bulk, tmp_path):
     inputs = make_inputs(tmp_path / "in", 1, 2)
     for name in ("a.jsonl", "b.xml", "note.txt"):
-        (inputs / name).symlink_to(tmp_path / "nowhere")
+        (inputs / name).symlink_to(tmp_path / f"nowhere-{name}")
     for given in (inputs, inputs / "*.*"):
         code, _, err = bulk("run", given, "--out", "run", "--max-errors", 2)
         assert (code, err.splitlines()[0]) == (0, "nomina: left out 1 files that are named like no format")
         assert "3 of 3 shards, 2 documents" in err
     why = "cannot be read (No such file or directory); the rest is not read"
     assert listed(tmp_path / "run") == [("a.jsonl", None, why), ("b.xml", None, why)]
-    (tmp_path / "nowhere").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "nowhere-a.jsonl").write_text(GOOD, encoding="utf-8")
     assert bulk("resume", "run", "--retry")[0] == 0
     assert [name for name, _, _ in listed(tmp_path / "run")] == ["b.xml"]
     assert found(tmp_path / "run")["00000-a.jsonl"] == ["good"]

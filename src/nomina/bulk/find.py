@@ -84,9 +84,8 @@ def find(given: Iterable[str], format: str | None = None, outside: str | Path | 
                 continue
             known, why = _format(place, format)
             if known is None and is_named:
-                raise UsageError(
-                    f"{place}: {why or 'is named like no format: say with --input-format what it is read as'}"
-                )
+                what = f": {why}" if why else " is named like no format: say with --input-format what it is read as"
+                raise UsageError(f"{place}{what}")
             if known is not None:
                 chosen += 1
                 left_out += _taken(inputs, place, known)
