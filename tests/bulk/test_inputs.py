@@ -164,6 +164,12 @@ def test_parquet(tmp_path):
     assert read(tmp_path / "t.parquet", "parquet", Columns("note"))[0][1][0] == "t.parquet:2"
     with pytest.raises(NoColumn, match="has no column 'text'; there are: nr, note: name one with --text-column"):
         read(tmp_path / "t.parquet", "parquet")
+    raw = arrow.array([b"Ataxia.", b"M\xe9ni\xe8re", b"A fit."], arrow.binary())
+    latin = arrow.Array.from_buffers(arrow.string(), 3, raw.buffers())
+    parquet.write_table(arrow.table({"text": latin}), tmp_path / "latin.parquet")
+    found, faults = read(tmp_path / "latin.parquet", "parquet")
+    assert [text for _, text, _ in found] == ["Ataxia.", "A fit."]
+    assert faults == [Fault(2, "row", None, "byte 0xe9 of a text is not UTF-8")]
     data = (tmp_path / "t.parquet").read_bytes()
     with pytest.raises(FormatError, match="is no whole Parquet file"):
         read(made(tmp_path, data[: len(data) // 2]), "parquet", Columns("note"))

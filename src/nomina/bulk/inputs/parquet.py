@@ -30,10 +30,10 @@ def read(path: Path, columns: Columns, fault: Told) -> Iterator[Item]:
         with parquet.ParquetFile(path) as file:
             wanted = _columns(path, file.schema_arrow.names, columns)
             for batch in file.iter_batches(batch_size=_ROWS, columns=wanted):
-                for record in batch.to_pylist():
+                for row in range(batch.num_rows):
                     number += 1
-                    yield from _item(record, columns, path, number, fault)
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+                    yield from _item(batch, row, columns, path, number, fault)
+    except (arrow.ArrowException, OSError) as error:
         why = " ".join(str(error).split())[:100]
         raise FormatError(path, None, f"is no whole Parquet file ({why})") from error
 
@@ -49,8 +49,11 @@ def _columns(path: Path, names: list[str], columns: Columns) -> list[str]:
     return wanted
 
 
-def _item(record: dict[str, Any], columns: Columns, path: Path, number: int, fault: Told) -> Iterator[Item]:
+def _item(batch: Any, row: int, columns: Columns, path: Path, number: int, fault: Told) -> Iterator[Item]:  # noqa: ANN401
     try:
+        record = {name: column[row].as_py() for name, column in zip(batch.schema.names, batch.columns, strict=True)}
         yield Item(document_of(record, columns, f"{path.name}:{number}"), number, "row")
+    except UnicodeDecodeError as error:
+        fault(Fault(number, "row", None, f"byte 0x{error.object[error.start]:02x} of a text is not UTF-8"))
     except ValueError as error:
         fault(Fault(number, "row", None, str(error)))
