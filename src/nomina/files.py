@@ -26,6 +26,8 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 """What files in UTF-16 begin with."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_NEITHER = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""Control characters that may stand neither in XML nor in JSON."""
 
 
 def home() -> Path:
@@ -282,8 +284,9 @@ def blocks(
     r"""The text as ``lines`` gives it, in blocks of about ``size`` bytes for formats whose lines mean nothing.
 
     Each with the number of the line that it begins in. A block ends behind a line where it holds one; a longer line is
-    cut anywhere, so that memory stays bounded. Faults are treated as by ``lines``, ``\r\n`` becomes ``\n``; what stands
-    in the lines before one that is raised comes first. ``encoding`` is that of the file where it is not UTF-8.
+    cut anywhere, so that memory stays bounded. Faults are treated as by ``lines``, but that U+007F and a single ``\r``
+    are none in XML and JSON; ``\r\n`` becomes ``\n``. What stands in the lines before a fault that is raised comes
+    first. ``encoding`` is that of the file where it is not UTF-8.
     """
     number, left = 1, b""
     with open_bytes(path) as stream, damaged_gzip(path):
@@ -327,31 +330,31 @@ def _block(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> Iter
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = "\0"
-    if not _CONTROL.search(text):
+    if not _NEITHER.search(text):
         yield number, text
         return
     parts: list[str] = []
     for line, part in enumerate(raw.split(b"\n"), start=number):
         try:
-            parts.append(decoded(path, line, part, skip))
+            parts.append(decoded(path, line, part, skip, _NEITHER))
         except FormatError:
             yield number, "\n".join([*parts, ""])
             raise
     yield number, "\n".join(parts)
 
 
-def decoded(path: str | Path, number: int, raw: bytes, skip: Skip | None) -> str:
-    """A line as text; what ``lines`` says of bytes that are no text holds here too."""
+def decoded(path: str | Path, number: int, raw: bytes, skip: Skip | None, control: re.Pattern[str] = _CONTROL) -> str:
+    """A line as text; what ``lines`` says of bytes that are no text, and of ``control`` characters, holds here too."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         what = f"byte 0x{raw[error.start]:02x} in column {error.start + 1} is not UTF-8"
         report(NotText(path, number, what, "save the file as UTF-8", "bytes"), skip)
         text = raw.decode("utf-8", errors="ignore")
-    if found := _CONTROL.search(text):
+    if found := control.search(text):
         what = f"control character U+{ord(found.group()):04X} in column {found.start() + 1}"
         report(NotText(path, number, what, "remove it", "characters"), skip)
-        text = _CONTROL.sub("", text)
+        text = control.sub("", text)
     return text
 
 

@@ -197,6 +197,18 @@ def test_pubmed(tmp_path):
         read(path, "pubmed_xml")
 
 
+def test_control_characters_that_xml_may_hold_are_read(tmp_path):
+    article = b"<PubmedArticle><MedlineCitation><PMID>%d</PMID><Article><ArticleTitle>%b</ArticleTitle></Article>"
+    article += b"</MedlineCitation></PubmedArticle>\n"
+    texts = (b"One\x7f and\rtwo.", b"Three.", b"No\x01.", b"Four.")
+    parts = b"".join(article % one for one in enumerate(texts))
+    path = made(tmp_path, b"<PubmedArticleSet>\n%b</PubmedArticleSet>" % parts)
+    found: list[str] = []
+    with pytest.raises(FormatError, match=r"file:4: control character U\+0001 in column 72: remove it$"):
+        found.extend(item.document.text for item in reader("pubmed_xml")(path, Columns(), lambda fault: None))
+    assert found == ["One\x7f and two.", "Three."]
+
+
 def test_what_is_found_in_folders_and_by_patterns(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [
