@@ -1,4 +1,4 @@
-"""Whether what a run has written is whole and of the inputs that are there, and how it is made again where it is not."""
+"""Whether what a run has written is whole and of the inputs that are there; how it is made again where it is not."""
 
 import json
 
