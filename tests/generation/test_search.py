@@ -14,6 +14,7 @@ pytestmark = pytest.mark.extras
 
 from generation_cases import (  # noqa: E402
     Small,
+    SmallDecoding,
     batch_of,
     best_first,
     every_sum,
@@ -130,6 +131,28 @@ def test_an_early_end_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     late = searched(generator, trie, batch)
     assert early.nodes.tolist() == late.nodes.tolist()
     np.testing.assert_allclose(early.scores, late.scores, atol=1e-5)
+
+
+def test_mentions_go_on_alone_once_others_are_over_unless_shapes_are_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = names_of(150, VOCABULARY)
+    generator, trie, batch = Small(VOCABULARY), trie_of(names), batch_of(64, VOCABULARY)
+    left: list[int] = []
+    keep = SmallDecoding.keep
+
+    def counted(decoding: SmallDecoding, mentions: torch.Tensor) -> None:
+        left.append(len(mentions))
+        keep(decoding, mentions)
+
+    monkeypatch.setattr(SmallDecoding, "keep", counted)
+    fewer = searched(generator, trie, batch)
+    assert left
+    assert left == sorted(left, reverse=True)
+    monkeypatch.setattr(SmallDecoding, "fixed", True)
+    before = len(left)
+    together = searched(generator, trie, batch)
+    assert len(left) == before
+    assert fewer.nodes.tolist() == together.nodes.tolist()
+    np.testing.assert_allclose(fewer.scores, together.scores, atol=1e-5)
 
 
 def test_fewer_certain_names_end_a_search_earlier() -> None:

@@ -37,9 +37,11 @@ class Decoding(ABC):
 
     Attributes:
         logits: (n, V) float32, behind the prefix, where all beams of a mention are equal.
+        fixed: the number of mentions cannot change, as with graphs: there is no ``keep``.
     """
 
     logits: Tensor
+    fixed: ClassVar[bool] = False
 
     @abstractmethod
     def step(self, tokens: Tensor) -> Tensor:
@@ -67,7 +69,7 @@ class Decoding(ABC):
 
     @abstractmethod
     def keep(self, mentions: Tensor) -> None:
-        """Go on with some mentions only, in this order; shapes change, so not with graphs.
+        """Go on with some mentions only, in this order; not where the decoding is ``fixed``.
 
         Args:
             mentions: their numbers, (m,) int64 in 0 .. n - 1.

@@ -20,6 +20,8 @@ _KEPT = 16
 class GraphedDecoding(BartDecoding):
     """A decoding whose steps are replayed, one graph for each number of keys; ``step`` gives the same buffer again."""
 
+    fixed = True
+
     def __init__(
         self, layout: Layout, memory: Memory, prefixes: Tensor, prefix_mask: Tensor, beams: int, most: int
     ) -> None:

@@ -2,8 +2,9 @@
 
 A name is worth the sum of its tokens' log-probabilities over the whole vocabulary. Such sums only fall, so that a
 search may end when no unfinished name of a mention can beat its finished ones. A step is a fixed number of operations
-on tables of fixed shapes for all mentions and beams of a batch, and nothing of it is awaited: only whether all mentions
-have ended is asked, every few steps.
+on tables of fixed shapes for all mentions and beams of a batch, and nothing of it is awaited. Which mentions have ended
+is asked every few steps, and the others go on alone once enough have: the longest names of a batch take many times the
+steps of most. With graphs, whose shapes are fixed, they go on together.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from nomina.generation.trie import NO_NODE, Trie, Within
 if TYPE_CHECKING:
     from nomina.generation.generator import Decoding, Generator, Memory
 
-_EVERY = 4
+_EVERY = 4  # steps on a GPU, which is waited for then
 _LEAVING = 0.25  # share of mentions whose search is over that is worth copying the others
 _TOGETHER = 16  # names of a mention that are scored side by side
 
@@ -139,19 +140,19 @@ def beam_search(
 def _all_steps(
     decoding: Decoding, trie: DeviceTrie, state: _State, search: Search, widths: Sequence[int], marked: Marked | None
 ) -> Found:
-    on_cpu = trie.device.type == "cpu"
+    every = 1 if trie.device.type == "cpu" else _EVERY
     found, left = state.found, torch.arange(len(state.nodes), device=trie.device)
     logits = decoding.logits[:, None]
     for step, width in enumerate(widths, start=1):
         state, tokens, parents = _step(trie, state, logits, search, width, step, marked)
         if step == len(widths):
             break
-        if step % (1 if on_cpu else _EVERY) == 0:
+        if step % every == 0:
             over = _are_over(state, search, len(widths))
             share = float(over.float().mean())
             if share == 1:
                 break
-            if on_cpu and share >= _LEAVING:
+            if share >= _LEAVING and not decoding.fixed:
                 found, (kept,) = _noted(found, left, state.found), torch.where(~over)
                 state, marked = _only(state, kept), marked and Marked(marked.nodes, marked.which[kept])
                 left, tokens, parents = left[kept], tokens[kept], parents[kept]
