@@ -65,7 +65,8 @@ def main() -> None:
         metrics[corpus] = compared(kb, dev, parts_of(arguments), arguments)
         print(corpus, metrics[corpus], flush=True)
     name = "_".join(filter(None, ("cascade", arguments.name)))
-    record(name, metrics, parts=[part.part for part in parts_of(arguments)], card=card(arguments.generator))
+    parts = [part.part for part in parts_of(arguments)]
+    record(name, metrics, parts=parts, sure=arguments.sure, card=card(arguments.generator))
 
 
 def parts_of(arguments: Any) -> list[PartOptions]:  # noqa: ANN401

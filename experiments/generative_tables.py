@@ -20,6 +20,15 @@ looked at with the chosen weights. {card}, pre-trained for {minutes} minutes: {e
 
 Zero-shot, a text around the mention misleads the small model: its pre-training knows no texts but the templates'.
 """
+NEGATIVES = """## Learning from negatives
+
+ANGEL's fine-tuning of the models above on pairs of names, one epoch at a learning rate of {lr}, one seed; development
+sets (of NCBI with the dictionary without mentions) before and after, at 1 and 5. "paper": pairs from the model's own
+beams, DPO with beta {beta}; likelihood: the target's likelihood added; synonym: where no beam is right, the most
+similar synonym is; own: the mention's own name counts as no answer; unseen: names that are training mentions may not be
+written; pairwise: no reference; crossfit: pairs of 5 models that have not seen the mention, here with the likelihood
+added. The weights that the development set chooses are those before wherever "after" is lower.
+"""
 NAMES = {**CORPORA, "aap-0": "AskAPatient, fold 0"}
 
 
@@ -30,7 +39,7 @@ def section(results: Path) -> Iterator[str]:
         return
     result = json.loads(path.read_text(encoding="utf-8"))
     found = result["metrics"]
-    first = next(one for one in found.values() if one["stage"] == "pretrain")
+    first = found["pre"]
     yield HEAD.format(
         card=result["trained"]["device"],
         minutes=first["minutes"],
@@ -40,12 +49,33 @@ def section(results: Path) -> Iterator[str]:
     )
     yield from table(["corpus", "set", "context", "zero-shot", "fine-tuned"], rows(found, first["after"]))
     yield ""
+    yield from negatives([one for one in found.values() if one["stage"] == "corpus"])
+
+
+def negatives(trained: list[dict[str, Any]]) -> Iterator[str]:
+    """What learning from negatives changes."""
+    if not trained:
+        return
+    yield NEGATIVES.format(lr=trained[0]["lr"], beta=trained[0]["beta"])
+    head = ["corpus", "pairs from", "pairs", "before", "after", "chosen"]
+    lines = ((one["corpus"], run) for one in sorted(trained, key=lambda one: one["corpus"]) for run in one["runs"])
+    yield from table(head, (_negative(corpus, run) for corpus, run in lines))
+    yield ""
+
+
+def _negative(corpus: str, run: dict[str, Any]) -> list[str]:
+    """A row: whether the development set chooses the weights before the training, and else after how many steps."""
+    step = run["best"]["step"]
+    chosen = f"step {step} of {run['steps']}" if step else "before"
+    before, after = _pair(run["before"], "clean "), _pair(run["last"], "clean ")
+    return [NAMES[corpus], run["variant"], f"{run['pairs']:,}", before, after, chosen]
 
 
 def rows(found: dict[str, Any], zero: dict[str, Any]) -> Iterator[list[str]]:
     """A row a corpus, set, context and dictionary; what was not measured stays empty."""
     tuned = [one for one in found.values() if one["stage"] == "finetune"]
-    for corpus in ("ncbi", "bc5cdr"):
+    read = {one["corpus"] for one in tuned if not one["no_context"]}
+    for corpus in (corpus for corpus in ("ncbi", "bc5cdr") if corpus not in read):
         yield [NAMES[corpus], "dev", "yes", _pair(zero, f"{corpus}+context "), ""]
     for one in tuned:
         run, context = one["runs"][0], "no" if one["no_context"] else "yes"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ablation
+import cascade_tables
 import generative_tables
 import labels
 import paper_tables
@@ -114,6 +115,7 @@ def page(results: Path, published: Path, benchmarks: Path) -> str:
             *targets.section(results),
             *speed_tables.section(benchmarks, papers),
             *generative_tables.section(results),
+            *cascade_tables.section(results),
             *tuned(results),
             *tuned_published(results),
             *exported(results),

@@ -1,0 +1,51 @@
+"""What a cascade reaches beside its parts on development sets, out of ``cascade_*.json``, for ``RESULTS.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tables import CORPORA, read, table
+
+HEAD = """## Cascade
+
+Development mentions in their texts, the first concept, any id; a mention that the KB lacks is always wrong. Weights are
+learnt on other documents than they are judged on, the generator was fine-tuned on the training set. A part alone ranks
+all names. A mention whose best concept is {sure:.0%} likely to be right is given to no further part. Differences to the
+cascade in points, with the exact McNemar test over mentions. ECE: how far probabilities are from what is right, of
+which 0.01 is a point. Generator on: {cards}.
+"""
+COLUMNS = {
+    "dictionary": "dictionary", "tfidf": "TF-IDF", "embedding": "embedding", "generative": "generator",
+    "default": "default", "all parts for every mention": "all parts, every mention",
+}  # fmt: skip
+NAMES = {**CORPORA, "aap-0": "AskAPatient, fold 0"}
+_LEAST = 0.001
+
+
+def section(results: Path) -> Iterator[str]:
+    """A row a development set."""
+    found = [result for result in read(results, "cascade_*.json") if "sure" in result]
+    if not found:
+        return
+    cards = sorted({result["card"] or "CPU" for result in found})
+    yield HEAD.format(sure=found[0]["sure"], cards=", ".join(cards))
+    head = ["development set", "mentions", "cascade", *COLUMNS.values(), "asked of the generator", "ECE"]
+    pairs = [(corpus, figures) for result in found for corpus, figures in result["metrics"].items()]
+    yield from table(head, (_row(corpus, figures) for corpus, figures in pairs))
+    yield ""
+
+
+def _row(corpus: str, figures: dict[str, Any]) -> list[str]:
+    others = [_against(figures["against"][name]) for name in COLUMNS]
+    reached = figures["parts"][-1]["reached"] / figures["mentions"]
+    return [NAMES[corpus], f"{figures['mentions']:,}", f"**{100 * figures['accuracy']:.1f}**", *others,
+            f"{reached:.0%}", f"{figures['ece']:.3f}"]  # fmt: skip
+
+
+def _against(other: dict[str, Any]) -> str:
+    """The accuracy of another, how much better the cascade is, and how sure that is."""
+    p = other["mcnemar_p"]
+    sure = f"p < {_LEAST}" if p < _LEAST else f"p = {p:.3f}"
+    return f"{other['accuracy']:.1f} ({other['difference']:+.1f}, {sure})"
