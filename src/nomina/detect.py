@@ -86,7 +86,7 @@ class Detector:
             raise UsageError(f"overlaps must be one of {', '.join(get_args(Overlaps))}, not {overlaps!r}")
         self.lexicon, self.overlaps, self.rows, self.abbreviations = lexicon, overlaps, rows, abbreviations
         self._vocabulary = Vocabulary()
-        self._matches = lru_cache(maxsize=1 << 14)(self._named)
+        self._matches = lru_cache(maxsize=1 << 12)(self._named)
         self._parents = lru_cache(maxsize=1 << 16)(lexicon.kb.parents)
         self._ancestors = lru_cache(maxsize=1 << 16)(self._read_ancestors)
 
