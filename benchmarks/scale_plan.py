@@ -1,7 +1,8 @@
 """Hours and cost of all of PubMed by measured figures: ``python benchmarks/scale_plan.py`` fills in ``docs/scale.md``.
 
-Nothing is measured here. What a worker does is read from ``benchmarks/results/bulk.json`` (the default linker and HPO,
-on CPUs) and ``bulk_gpu.json`` (MeSH's names and an encoder on a GPU); how much there is, nodes and prices from
+Nothing is measured here. The speed on one machine is that of ``bulk.json``, ``bulk_ray.json``, ``bulk_peers.json`` in
+``benchmarks/results``. What a worker does is read from ``bulk.json`` (the default linker and HPO, on CPUs) and
+``bulk_gpu.json`` (MeSH's names and an encoder on a GPU); how much there is, nodes and prices from
 ``benchmarks/scale_plan.toml``. ``--prices FILE`` takes another file of that form and prints the table instead.
 
 A worker does whole files, so that the last ones set the end: with F files and W workers there are ceil(F / W) rounds of
@@ -21,8 +22,10 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks/results"
 PLAN = ROOT / "benchmarks/scale_plan.toml"
+SPEEDS = ("bulk", "bulk_ray", "bulk_peers")
 PAGE = ROOT / "docs/scale.md"
 MARKS = ("<!-- plan by benchmarks/scale_plan.py -->", "<!-- end of plan -->")
+SPEED_MARKS = ("<!-- speed by benchmarks/scale_plan.py -->", "<!-- end of speed -->")
 
 
 class Rate(NamedTuple):
@@ -53,10 +56,45 @@ def main() -> None:
 
 
 def page(text: str, plan: Path, results: Path) -> str:
-    """The page with the table."""
-    start, end = MARKS
+    """The page with the tables."""
+    return _put(_put(text, SPEED_MARKS, speed(results)), MARKS, table(plan, results))
+
+
+def _put(text: str, marks: tuple[str, str], lines: Iterator[str]) -> str:
+    start, end = marks
     before, _, rest = text.partition(start)
-    return "\n".join([before + start, "", *table(plan, results), "", end + rest.partition(end)[2]])
+    return "\n".join([before + start, "", *lines, "", end + rest.partition(end)[2]])
+
+
+def speed(results: Path) -> Iterator[str]:
+    """What runs of one machine reach, by each engine, and others that look names up, on one core."""
+    bulk, ray, peers = (json.loads((results / f"{name}.json").read_text("utf-8")) for name in SPEEDS)
+    own, on_ray = bulk["figures"], ray["figures"]
+    yield f"| {own['abstracts']:,} abstracts over and over, to HPO | abstracts a second |"
+    yield "|---|---|"
+    yield f"| one worker on one core | {own['workers_one_core']['documents_a_second']:,} |"
+    yield f"| two workers on two cores | {own['workers_2']['documents_a_second']:,} |"
+    yield f"| two workers on Ray, without the start of its cluster | {on_ray['documents_a_second']['ray']:,} |"
+    yield ""
+    encoded = own["encoded"]
+    (few, least), (many, most) = own["peak_mb_by_documents"].items()
+    yield (
+        f"Two workers are {own['efficiency_of_2_workers']:.0%} of twice one; Ray keeps"
+        f" {on_ray['kept']['without the start']:.0%} of the local engine's speed, with its start of"
+        f" {on_ray['start_seconds']['ray']:.0f} seconds {on_ray['kept']['with it']:.0%} over"
+        f" {on_ray['documents']:,} abstracts. Of {own['phrases_proposed']} phrases of an abstract that might name"
+        f" something {encoded['phrases']} reach the encoder, and {encoded['words']} words. The largest process takes"
+        f" {least:,.0f} MB for {int(few):,} made abstracts and {most:,.0f} MB for {int(many):,}"
+        f" ({own['growth']:+.0%})."
+    )
+    yield ""
+    yield f"| {peers['documents']:,} abstracts in one process, each for the first time | abstracts a second | MB |"
+    yield "|---|---|---|"
+    for name, one in peers["figures"].items():
+        yield f"| {name} | {one['documents_a_second']:,.0f} | {one['peak_mb']:,} |"
+    yield ""
+    where = (f"`{name}.json` at {found['commit']}" for name, found in zip(SPEEDS, (bulk, ray, peers), strict=True))
+    yield f"{bulk['machine']['cores']} cores of an {bulk['machine']['cpu']}: {', '.join(where)}."
 
 
 def table(plan: Path, results: Path) -> Iterator[str]:
