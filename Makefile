@@ -15,7 +15,7 @@ help:
 	@echo "make demo         install nomina into .venv (no torch) and link two example texts"
 	@echo "make test         format, lint, types, tests with coverage, docs' code blocks, wheel install"
 	@echo "make test-extras  tests of optional dependencies"
-	@echo "make results      write experiments/RESULTS.md, the tables of docs/errors.md and docs/scale.md,"
+	@echo "make results      write experiments/RESULTS.md, the tables of docs/errors.md, scale.md, generation.md,"
 	@echo "                  and docs/figures, out of the results of experiments and benchmarks"
 	@echo "make format       format the code and apply the linter's safe fixes"
 	@echo "make clean        remove .venv and what the checks left"
@@ -34,6 +34,7 @@ results: $(VENV)/.bare
 	$(RUN) experiments/make_errors.py
 	$(RUN) experiments/draw_figures.py
 	$(RUN) benchmarks/scale_plan.py
+	$(RUN) benchmarks/decoding_page.py
 
 format: $(VENV)/.test
 	$(RUN) -m ruff format .

@@ -284,6 +284,7 @@ class Report:
         versions = {"torch": torch.__version__, "transformers": transformers.__version__}
         versions["tokenizers"] = tokenizers.__version__
         shown = {name: str(value) for name, value in vars(given).items() if name not in ("commit", "output")}
+        shown |= {name: Path(shown[name]).name for name in ("generator", "names", "mentions")}
         self._path = given.output
         self._found: dict[str, Any] = {
             "commit": given.commit,
