@@ -29,8 +29,9 @@ the new, only the shipped one has right, and McNemar's p, which is too small for
 ones, and the teacher's shares, were chosen by these same sets, so that their side is a maximum.
 """
 UNTESTED = """On the mean (d) is half a point above sapbert-mini, (f) 0.4 above the default's ResCNN. The steps of
-the new ones, and the teacher's shares, were chosen by these same sets, so that their side is a maximum. Whether that is
-more than chance was not tested yet (`experiments/dev_figures.py --pairs`), so nothing was replaced.
+the new ones, and the teacher's shares, were chosen by these same sets, so that their side is a maximum. Half
+a point that was looked for on the sets that show it is no clear gain, and it was not tested on others: nothing was
+replaced (`experiments/dev_figures.py --pairs` tests two encoders).
 """
 COLUMNS = {"ncbi@1": "NCBI", "bc5cdr-d@1": "BC5CDR-d", "bc5cdr-c@1": "BC5CDR-c", "aap-0@1": "AskAPatient"}
 
