@@ -142,17 +142,27 @@ def others(arguments: argparse.Namespace, device: torch.device, record: Record) 
     assert text.similar is not None
     spans = list(text.similar.concepts())
     parts = [spans[start : start + CHUNK] for start in range(0, len(spans), CHUNK)]
-    look_up = functools.partial(others_of, text.similar, arguments.others)
-    # Forked, so that the lists of all grams are there once.
-    with multiprocessing.get_context("fork").Pool(arguments.processes) as pool:
-        found = np.concatenate(list(pool.imap(look_up, parts)))
+    # Forked, and nothing of it in the tasks, so that the lists of all grams are there once and are not sent about.
+    forked = multiprocessing.get_context("fork")
+    shared: list[Similar] = [text.similar]
+    with forked.Pool(arguments.processes, _share, (shared,)) as pool:
+        found = np.concatenate(list(pool.imap(functools.partial(others_of, arguments.others), parts)))
     np.save(arguments.out / OTHERS, found.astype(np.int32))
     record.add("names", text.count)
 
 
-def others_of(similar: Similar, k: int, spans: list[tuple[int, int]]) -> np.ndarray:
+_shared: list[Similar] = []
+"""What the processes that look names up share."""
+
+
+def _share(similar: list[Similar]) -> None:
+    """Begin a process: what a fork has is not copied."""
+    _shared[:] = similar
+
+
+def others_of(k: int, spans: list[tuple[int, int]]) -> np.ndarray:
     """The wrong names of the names of some concepts."""
-    return np.concatenate([similar.others_of(span, k) for span in spans])
+    return np.concatenate([_shared[0].others_of(span, k) for span in spans])
 
 
 def on_names(arguments: argparse.Namespace, device: torch.device, record: Record) -> None:
