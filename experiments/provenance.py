@@ -20,9 +20,11 @@ Plans: `fine_tune_<plan>.json`. Empty cells of the tables are what is missing he
 RUNS = """## Runs
 
 Each file of `experiments/results`, and of `benchmarks/results` those of the inference times. "+" or "-dirty" behind a
-commit: the code had changes that were not committed. Seed: of resampling or drawing. Where weights came from a GPU, the
-row under it says what trained them; the row itself is then where they were scored or written down. Capitals in
-commands stand for folders; titles and names of results in them are those of today, as some were renamed.
+commit: the code had changes that were not committed. Seed: of resampling or drawing. A row
+"trained" under another says what trained the weights that the other scored or wrote down; where several results score
+the same weights it stands under one of them only (`distil` for the shipped models, `fine_tune_*` for trained ones).
+Trainings of the first weeks ran at commits whose scripts have since been split and renamed, so that their commands are
+those of then. Capitals in commands stand for folders; titles and names of results are those of today.
 """
 LENGTH = 10
 """Of a commit, as it is shown."""

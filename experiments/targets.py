@@ -100,7 +100,9 @@ def trained(results: Path) -> dict[tuple[str, str], Best]:
         scores = ("dense",) if protocol == "clean-kb" else SCORES
         for sets, figures in (("", run["test"]), (", train+dev", run.get("traindev", {}))):
             for score in (score for score in scores if score in figures):
-                values[protocol, corpus, f"{title}; {SCORES[score]}{sets}"].append(figures[score]["@1"])
+                # Where the development set chose epoch 0, nothing was trained.
+                if corpus == "askapatient" or (run["traindev"]["epochs"] if sets else run["best"][score]["epoch"]):
+                    values[protocol, corpus, f"{title}; {SCORES[score]}{sets}"].append(figures[score]["@1"])
     best: dict[tuple[str, str], Best] = {}
     for (protocol, corpus, title), each in values.items():
         if corpus != "askapatient" or len(each) >= FOLDS:
