@@ -149,6 +149,7 @@ def pretrain(arguments: argparse.Namespace, device: torch.device, record: Record
     """KB-guided pre-training; zero-shot figures on development sets on the way."""
     torch.manual_seed(0)
     generator = started(arguments, generation.begin(arguments.base, arguments.layers), device)
+    generator.writing = replace(generator.writing, context=arguments.bare < 1)
     prompt = Prompt.of(generator, window=arguments.window)
     copies = arguments.copies if arguments.noise else 0
     options = TextOptions(noise=arguments.noise, copies=copies, bare=arguments.bare, similar=arguments.similar)

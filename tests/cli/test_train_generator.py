@@ -104,6 +104,13 @@ def test_a_generator_keeps_whether_it_reads_context(train, tmp_path):
     assert not generation.load(output).context
 
 
+@pytest.mark.parametrize(("bare", "reads"), [(1, False), (0.5, True)])
+def test_a_generator_that_saw_mentions_alone_is_asked_with_these_alone(train, bare: float, reads: bool):
+    code, output, err = train("--set", f"generation.bare={bare}")
+    assert code == 0, err
+    assert generation.load(output).context is reads
+
+
 def test_one_name_a_concept(train, tmp_path):
     path = corpus(tmp_path)
     names = ["--set", "generation.names=shortest", "--set", "generation.target=shortest"]

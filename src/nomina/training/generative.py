@@ -141,6 +141,7 @@ def parameters_report(generator: Generator) -> str:
 
 def _names(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say) -> AnyTraining:
     wanted, data, prefers = recipe.generation, recipe.data, recipe.preference.loss != "none"
+    generator.writing = replace(generator.writing, context=wanted.bare < 1)
     prompt = Prompt.of(generator, window=wanted.window)
     options = TextOptions(
         context=wanted.around,
