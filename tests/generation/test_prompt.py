@@ -145,6 +145,19 @@ def test_far_away_context_is_left_alone_and_words_stay_whole():
     assert len(right) <= 96
 
 
+@pytest.mark.parametrize(
+    ("space", "kept"), [("\n", True), ("\t", True), ("\u3000", True), ("", False)], ids=["line", "tab", "wide", "none"]
+)
+def test_far_away_context_is_cut_at_any_space_and_anywhere_where_there_is_none(space, kept):
+    prompt = Prompt(words(), window=6, **MARKS)
+    left, _, right = prompt.parts(asked(f"the{space}" * 40 + " heart " + f"{space}severe" * 40, "heart"))
+    assert left.endswith("the")
+    assert right.startswith("severe")
+    assert (set(left.split()) == {"the"}) is kept
+    assert (set(right.split()) == {"severe"}) is kept
+    assert max(len(left), len(right)) <= 96
+
+
 @given(st.lists(st.sampled_from(WORDS[4:]), max_size=12), st.integers(6, 20))
 def test_no_source_is_longer_than_its_window(found, window):
     prompt = Prompt(words(), window=window, **MARKS)

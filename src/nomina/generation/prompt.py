@@ -11,6 +11,7 @@ one of a sequence has a space before it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,6 +38,7 @@ WINDOW = 128
 """Most tokens of a source."""
 
 _SLOT = "{mention}"
+_SPACE, _LAST_SPACE = re.compile(r"\s(?=\S)"), re.compile(r"(?<=\S)\s\S*\Z")
 _REACH = 16  # characters of context that are looked at for each token of the window
 
 
@@ -238,10 +240,18 @@ def _cut(left: list[int], right: list[int], room: int) -> tuple[list[int], list[
 
 
 def _last_words(text: str, most: int) -> str:
-    """The end of a text, from the beginning of a word on."""
-    return text if len(text) <= most else text[len(text) - most :].partition(" ")[2]
+    """The end of a text, from the beginning of a word on; where there is no space, from anywhere."""
+    if len(text) <= most:
+        return text
+    cut = text[len(text) - most :]
+    space = _SPACE.search(cut)
+    return cut[space.end() :] if space else cut
 
 
 def _first_words(text: str, most: int) -> str:
-    """The beginning of a text, up to the end of a word."""
-    return text if len(text) <= most else text[:most].rpartition(" ")[0]
+    """The beginning of a text, up to the end of a word; where there is no space, up to anywhere."""
+    if len(text) <= most:
+        return text
+    cut = text[:most]
+    space = _LAST_SPACE.search(cut)
+    return cut[: space.start()] if space else cut
