@@ -215,6 +215,12 @@ def test_a_module_in_training_goes_on_in_training(kb) -> None:
     assert made.module.training
 
 
+@pytest.mark.parametrize("wrong", [{"many": 0}, {"batch": 0}, {"batch": -1}, {"beams": 0}], ids=str)
+def test_options_that_cannot_be(kb, wrong: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match="1 or more"):
+        GenerativeLinker(kb, generator(), **wrong)
+
+
 def test_a_generator_in_memory_cannot_be_told_to_another_process(kb) -> None:
     with pytest.raises(UsageError, match="name its folder"):
         GenerativeLinker(kb, generator()).state()

@@ -225,6 +225,11 @@ def other_kind(folder):
     (folder / "generator.json").write_text(json.dumps({**described, "kind": "gpt"}), encoding="utf-8")
 
 
+def no_such_token(folder):
+    described = json.loads((folder / "generator.json").read_text(encoding="utf-8"))
+    (folder / "generator.json").write_text(json.dumps({**described, "start": [999_999]}), encoding="utf-8")
+
+
 def no_json(folder):
     (folder / "generator.json").write_text("[]", encoding="utf-8")
 
@@ -237,7 +242,7 @@ def no_config(folder):
     "damage",
     [
         damage_nothing, damage_weights, remove_weights, remove_tokenizer, other_layers, no_layers, one_marker,
-        other_kind, no_json, no_config,
+        other_kind, no_such_token, no_json, no_config,
     ],
 )  # fmt: skip
 def test_a_damaged_folder_is_one_line(damage, base, tmp_path, capfd, caplog):

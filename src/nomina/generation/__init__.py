@@ -67,7 +67,14 @@ def load(folder: str | Path) -> Generator:
 
         return BartGenerator(folder)
     kind, options, writing = _described(path / DESCRIPTION)
-    return generator_class(kind).load(folder, writing, **options)
+    made = generator_class(kind).load(folder, writing, **options)
+    special = [writing.pad_id, writing.bos_id or 0, writing.eos_id, *writing.start]
+    if not all(0 <= token < made.vocabulary for token in special):
+        raise ArtifactError(
+            f"{path / DESCRIPTION} names tokens that the model, which has {made.vocabulary:,}, does not have: name a"
+            " folder that has been saved"
+        )
+    return made
 
 
 def begin(base: str | Path, layers: Sequence[int] = (1, 3, 5)) -> Generator:

@@ -88,6 +88,8 @@ class GenerativeLinker(Linker):
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         super().__init__(kb)
+        if many < 1 or (batch is not None and batch < 1):
+            raise UsageError("many and batch are 1 or more")
         import_torch()
         from nomina.generation.device import DeviceTrie
         from nomina.generation.search import Search
