@@ -86,6 +86,8 @@ def main() -> None:
     report = Report(given, {"names": len(names), "trie_nodes": trie.size, "mentions": len(prompted)})
     device_trie = DeviceTrie(trie, given.device, generator.vocabulary)
     search = Search(given.beams, min(device_trie.depth, given.tokens))
+    # First, as the buffers of graphs stay.
+    report.memory(generator, device_trie, prompted, search, len(names), encoder_of(generator))
     for setting in SETTINGS if given.device != "cpu" else ("float32",):
         with precision(generator, setting):
             for graphs in (False, True) if given.device != "cpu" else (False,):
@@ -99,7 +101,6 @@ def main() -> None:
                     if given.device == "cpu":
                         report.add("mentions_a_second_of_a_core", title, timed / core_seconds)
     generator.graphs = False
-    report.memory(generator, device_trie, prompted, search, len(names), encoder_of(generator))
     if given.reference:
         compare(report, generator, trie, device_trie, most_alike(prompted, given.reference), search)
 

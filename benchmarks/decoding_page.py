@@ -19,6 +19,7 @@ FILES = {
     "decoding_bart_gpu": "BART-large, random weights",
     "decoding_cpu": "small, untrained",
 }
+HELD = ("generator, float32", "trie on the device", "encoder, float32", "index, float32", "index, int8")
 
 
 def main() -> None:
@@ -36,6 +37,12 @@ def lines() -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for name, what in FILES.items():
         yield from _rows(what, found[name])
+    yield ""
+    yield "| MB of tensors | generator, float32 | trie | encoder, float32 | its index, float32 | int8 |"
+    yield "|---|---|---|---|---|---|"
+    for name, one in found.items():
+        held = [f"{one['memory_mb'][key]:,.1f}" for key in HELD]
+        yield f"| {FILES[name]}, {one['names']:,} names | {' | '.join(held)} |"
     yield ""
     for name, one in found.items():
         same = one.get("same_first_bf16", {}).get("ours")
