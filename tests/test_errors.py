@@ -25,7 +25,7 @@ CLASSES = {
 
 
 def test_the_docstring_draws_the_tree_one_class_a_line() -> None:
-    drawn = re.findall(r"^ *[├└]── (\w+)", errors.__doc__ or "", re.MULTILINE)
+    drawn = re.findall(r"^ *(?:│ +)?[├└]── (\w+)", errors.__doc__ or "", re.MULTILINE)
     assert ["NominaError", *drawn] == list(CLASSES)
 
 

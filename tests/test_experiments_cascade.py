@@ -22,7 +22,7 @@ def script(monkeypatch):
 def test_it_is_compared_with_each_part_and_the_default(script, make_kb):
     kb = make_kb(NAMES)
     dev = dev_of(documents(), kb)
-    found = script.compared(kb, dev, PARTS, Namespace(sure=0.9, encoder=str(ENCODER)))
+    found = script.compared(kb, dev, PARTS, Namespace(sure=0.9, encoder=str(ENCODER), speed=True))
     assert list(found["against"]) == ["dictionary", "tfidf", "embedding", "default", "all parts for every mention"]
     for part, own in zip(found["parts"], list(found["against"].values())[:1], strict=False):
         assert own["accuracy"] == pytest.approx(100 * part["right_if_last"], abs=0.01)
