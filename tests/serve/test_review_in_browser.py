@@ -157,7 +157,8 @@ def test_hostile_names_are_shown_as_text(opened, browser, tmp_path):  # noqa: F8
         press(page, "a")
         assert page.locator("img").count() == 0
         # What is decided is shown anew: the concept is gone for as long as it is asked for.
-        page.wait_for_function("hostile => document.querySelector('#concept').textContent.includes(hostile)", arg=HOSTILE)
+        shown = "hostile => document.querySelector('#concept').textContent.includes(hostile)"
+        page.wait_for_function(shown, arg=HOSTILE)
         assert page.locator("img").count() == 0
         assert HOSTILE in state(page)
 
