@@ -146,7 +146,9 @@ def test_far_away_context_is_left_alone_and_words_stay_whole():
 
 
 @pytest.mark.parametrize(
-    ("space", "kept"), [("\n", True), ("\t", True), ("\u3000", True), ("", False)], ids=["line", "tab", "wide", "none"]
+    ("space", "kept"),
+    [("\n", True), ("\t", True), ("\u3000", True), ("  ", True), ("\r\n", True), ("", False)],
+    ids=["line", "tab", "wide", "two", "break", "none"],
 )
 def test_far_away_context_is_cut_at_any_space_and_anywhere_where_there_is_none(space, kept):
     prompt = Prompt(words(), window=6, **MARKS)

@@ -38,7 +38,7 @@ WINDOW = 128
 """Most tokens of a source."""
 
 _SLOT = "{mention}"
-_SPACE, _LAST_SPACE = re.compile(r"\s(?=\S)"), re.compile(r"(?<=\S)\s\S*\Z")
+_SPACE, _LAST_SPACE = re.compile(r"\s(?=\S)"), re.compile(r"(?<=\S)\s+\S*\Z")
 _REACH = 16  # characters of context that are looked at for each token of the window
 
 
