@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from nomina.documents import Source
     from nomina.exports import Writer
     from nomina.kb.store import KnowledgeBase
-    from nomina.linkers.base import Level
     from nomina.terminal import Layout
     from nomina.types import Document, Prediction
 
@@ -95,16 +94,11 @@ def link(
     kb: str,
     linker: str,
     k: int | None,
-    level: Level,
-    threshold: float | None,
-    under: tuple[str, ...],
-    types: tuple[str, ...],
-    overlaps: Literal["longest", "all"],
-    spans: bool | None,
     no_context: bool,
     format: str | None,
     options: tuple[str, ...],
     output: Path | None,
+    **wanted: Any,  # noqa: ANN401
 ) -> None:
     """Find the mentions of texts and link each to the concepts of a knowledge base.
 
@@ -123,14 +117,9 @@ def link(
         linker,
         kb,
         k=k or (1 if format == "table" else _CANDIDATES),
-        threshold=threshold,
-        under=under,
-        types=types,
-        overlaps=overlaps,
         context=not no_context,
-        level=level,
         progress=names_progress(),
-        spans=spans,
+        **wanted,
     )
     dropped: Counter[str] = Counter()
     predictions = _Counted(pipeline.link)
