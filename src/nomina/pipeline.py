@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from nomina.context import Attributes, attributes, negation_triggers, says_absent
 from nomina.detect import Detector, Overlaps, by_size
@@ -215,6 +215,9 @@ def load(
     level: Level = "concept",
     progress: Callable[[int, int], None] | None = None,
     spans: bool | None = None,
+    beams: int | None = None,
+    alone: bool = False,
+    candidates: str | Path | None = None,
 ) -> Pipeline:
     """A ready linker.
 
@@ -234,6 +237,9 @@ def load(
             needs it.
         spans: whether to find phrases that the dictionary misses too, by the encoder (see ``nomina.proposals``); by
             default where the KB is of phenotypes, for which that was measured, and the encoder has a model for it.
+        beams: of a generator: names that are searched for at a time, and so found at most; 5 where None.
+        alone: of a generator: read mentions without the text around, as one that was trained so does in any case.
+        candidates: of a generator: a linker or an encoder's folder, whose best names it scores; nothing is searched.
 
     Raises:
         ArtifactError: the folder holds neither encoder nor generator, or nomina's own is missing.
@@ -242,12 +248,13 @@ def load(
     """
     _check_options(k, threshold, level)
     _check_linker(linker)
+    asked = _asked(linker, beams, alone, candidates)
     if not (spans is None or isinstance(spans, bool)):
         raise UsageError(f"spans must be True, False or None, not {spans!r}")
     base = kb if isinstance(kb, KnowledgeBase) else resolve_kb(kb)
     under, types = ((value,) if isinstance(value, str) else tuple(value) for value in (under, types))
     within = base.subset(under, types) if under or types else None
-    ranker = _linker(linker, base, progress)
+    ranker = _linker(linker, base, progress, asked)
     known = getattr(ranker, "dictionary", ranker)
     lexicon = known.lexicon if isinstance(known, DictionaryLinker) else Lexicon.open(base)
     detector = Detector(lexicon, overlaps, None if within is None else within.rows)
@@ -280,16 +287,53 @@ def _check_linker(linker: str | Path) -> None:
     raise UsageError(f"no linker {str(linker)!r}; there are: {', '.join(LINKERS)}, or the folder of an encoder")
 
 
-def _linker(linker: str | Path, kb: KnowledgeBase, progress: Callable[[int, int], None] | None) -> Linker:
-    """The linker of that name; a folder of that name is written ``./name``."""
+def _asked(linker: str | Path, beams: int | None, alone: bool, candidates: str | Path | None) -> dict[str, Any]:
+    """How a generator is asked, as ``GenerativeLinker`` is told, the candidates by name; what is not said is left out.
+
+    Raises:
+        UsageError: something is said, and the linker is no generator; or what is said does not go together.
+    """
+    if beams is None and not alone and candidates is None:
+        return {}
+    if linker in LINKERS or is_cascade(linker) or not is_generator(linker):
+        raise UsageError(
+            "beams, alone and candidates are for a generator: name its folder as the linker, or leave them out"
+        )
+    if beams is not None and not (isinstance(beams, Integral) and beams >= 1):
+        raise UsageError(f"beams must be a whole number from 1 on, not {beams!r}")
+    if candidates is not None:
+        if beams is not None:
+            raise UsageError("beams search all names, of candidates all are scored: leave beams or candidates out")
+        _check_linker(candidates)
+        if candidates not in LINKERS and (is_cascade(candidates) or is_generator(candidates)):
+            raise UsageError(
+                f"{candidates} offers no candidates: name the folder of an encoder, or {', '.join(LINKERS)}"
+            )
+    said = {"beams": beams, "context": False if alone else None, "candidates": candidates}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _linker(
+    linker: str | Path, kb: KnowledgeBase, progress: Callable[[int, int], None] | None, asked: dict[str, Any]
+) -> Linker:
+    """The linker of that name; a folder of that name is written ``./name``. ``asked`` is of a generator."""
     if linker in LINKERS:
         options = {"progress": progress} if linker in ENCODING else {}
         return _class(LINKERS[str(linker)])(kb, **options)
     if is_cascade(linker):
         return _class(FITTED)(kb, linker, progress)
     if is_generator(linker):
-        return _class(GENERATIVE)(kb, linker, progress=progress)
+        if name := asked.get("candidates"):
+            asked = asked | {"candidates": _offering(name, kb, progress)}
+        return _class(GENERATIVE)(kb, linker, progress=progress, **asked)
     return CascadeLinker(kb, linker, progress=progress)
+
+
+def _offering(name: str | Path, kb: KnowledgeBase, progress: Callable[[int, int], None] | None) -> Linker:
+    """What offers candidates: the linker of that name, or one of the nearest names by the encoder in a folder."""
+    if name in LINKERS:
+        return _linker(name, kb, progress, {})
+    return _class(LINKERS["embedding"])(kb, name, progress=progress)
 
 
 def _class(path: str) -> Callable[..., Linker]:

@@ -38,6 +38,7 @@ Examples:
   nomina link notes/ --under HP:0000924 -o skeletal.jsonl
   nomina link corpus.pubtator --kb mesh.kb --linker tfidf -o predictions.jsonl
   nomina link --mentions terms.tsv --kb my.kb --linker model/ --format tsv
+  nomina link corpus.pubtator --kb mesh --linker writer/ --candidates aligned/ -o predictions.jsonl
   nomina link --mentions terms.tsv --kb mondo --format sssom -o terms.sssom.tsv
 """
 
@@ -49,6 +50,19 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
     if value is not None and not 0 <= value <= 1:
         raise click.BadParameter(f"{value} is not between 0 and 1.")
     return value
+
+
+def _asking(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a generator, which ``nomina.load`` takes by these names."""
+    for option in (
+        click.option("--candidates", metavar="NAME|FOLDER", help="It scores the best names of this linker or encoder."),
+        click.option("--alone", is_flag=True, help="It reads mentions without the text around."),
+        click.option(
+            "--beams", type=click.IntRange(min=1), help="Of a generator: names it finds at most; by default 5."
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command(epilog=_EXAMPLES)
@@ -83,6 +97,7 @@ def _share(context: click.Context, parameter: click.Parameter, value: float | No
     help="Phrases that the dictionary misses too? By default where the KB is of phenotypes.",
 )
 @click.option("--no-context", is_flag=True, help="Do not look for negation and family history.")
+@_asking
 @click.option("--format", type=click.Choice(_FORMATS), help="By default a table on a terminal, else jsonl.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the format; may be repeated.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The file to write, whole or not at all.")
