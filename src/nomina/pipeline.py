@@ -323,7 +323,7 @@ def _linker(
     if is_cascade(linker):
         return _class(FITTED)(kb, linker, progress)
     if is_generator(linker):
-        if name := asked.get("candidates"):
+        if (name := asked.get("candidates")) is not None:
             asked = asked | {"candidates": _offering(name, kb, progress)}
         return _class(GENERATIVE)(kb, linker, progress=progress, **asked)
     return CascadeLinker(kb, linker, progress=progress)
