@@ -208,6 +208,62 @@ def test_each_mention_has_its_own_candidates(kb) -> None:
     assert len({tuple(sorted(row)) for row in found.tolist()}) == 3
 
 
+class Watched(Small):
+    """Tells of each decoding whether graphs are wanted, and the shape of its prefixes."""
+
+    def decoding(self, memory, prefixes, prefix_mask, beams, most):
+        self.told.append((self.graphs, tuple(prefixes.shape)))
+        return super().decoding(memory, prefixes, prefix_mask, beams, most)
+
+
+def watched() -> Watched:
+    made = Watched(len(WORDS))
+    made.tokenizer, made.told = tokenizer(), []
+    return made
+
+
+def test_full_batches_of_searches_are_graphed_on_a_gpu_in_few_shapes(kb, monkeypatch) -> None:
+    monkeypatch.setattr("nomina.linkers.generative._is_on_gpu", lambda generator: True)
+    asked = [query(f"{a} {b}"[:length]) for a in WORDS[3:8] for b in WORDS[3:12] for length in (5, 40)]
+    made = watched()
+    linker = GenerativeLinker(kb, made, batch=8, graphs=True)
+    found = linker.rank(asked, 5)
+    full = [shape for graphs, shape in made.told if graphs]
+    assert set(full) == {(8, 16)}
+    assert len(full) > 2
+    assert [shape[0] < 8 for graphs, shape in made.told if not graphs] == [True]
+    plain = watched()
+    expected = GenerativeLinker(kb, plain, batch=8).rank(asked, 5)
+    assert found.rows.tolist() == expected.rows.tolist()
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-5)
+    assert not any(graphs for graphs, _ in plain.told)
+    made.told.clear()
+    linker.log_probabilities(asked, np.tile([1, 2], (len(asked), 1)))
+    GenerativeLinker(kb, made, batch=8, graphs=True, candidates=Fixed(kb, [1, 2])).rank(asked, 5)
+    assert made.told
+    assert not any(graphs for graphs, _ in made.told)
+
+
+def test_without_a_gpu_nothing_is_graphed(kb) -> None:
+    made = watched()
+    made.graphs = True
+    GenerativeLinker(kb, made, batch=1, graphs=True).rank([query("heart", TEXT)], 5)
+    assert made.told == [(False, made.told[0][1])]
+    assert made.graphs
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_graphs_on_a_gpu_find_the_same_names(kb, folder: Path) -> None:
+    asked = [query(f"{a} {b}", f"{a} {b} {TEXT}") for a in WORDS[3:8] for b in WORDS[3:12]]
+    plain, graphed = (GenerativeLinker(kb, folder, batch=16, graphs=graphs) for graphs in (False, True))
+    for _ in range(2):  # captured, then replayed
+        expected, found = plain.rank(asked, 5), graphed.rank(asked, 5)
+        assert found.rows.tolist() == expected.rows.tolist()
+        np.testing.assert_allclose(found.scores, expected.scores, atol=1e-4)
+    assert graphed.generator._decodings._kept
+
+
 def test_a_module_in_training_goes_on_in_training(kb) -> None:
     made = generator()
     made.module.train()

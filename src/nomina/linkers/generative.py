@@ -61,6 +61,8 @@ class GenerativeLinker(Linker):
         candidates: a linker of the same KB whose best names alone are scored.
         many: how many of them.
         batch: mentions at a time; by the device where None.
+        graphs: whether searches on a GPU replay CUDA graphs where a batch is full: the buffers of its shapes stay on
+            the device (``nomina.generation.graphs``), for one search at a time.
         progress: told how many names are spelt, of how many, where the KB's trie must be made.
 
     Attributes:
@@ -85,6 +87,7 @@ class GenerativeLinker(Linker):
         candidates: Linker | None = None,
         many: int = CANDIDATES,
         batch: int | None = None,
+        graphs: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         super().__init__(kb)
@@ -101,6 +104,7 @@ class GenerativeLinker(Linker):
         self.candidates = candidates
         self._beams, self._many = beams, many
         self._batch = batch or BATCHES.get(device.type, BATCHES["cpu"])
+        self._graphs = graphs
         self.prompt = Prompt.of(self.generator, context=context)
         self.trie = open_trie(kb, spelling_of(self.generator, self.prompt), progress)
         self._device_trie = DeviceTrie(self.trie, device, self.generator.vocabulary)
@@ -156,9 +160,10 @@ class GenerativeLinker(Linker):
         size = self._batch if self.candidates is None else max(1, self._batch // _FEWER)
         for start in range(0, len(tasks), size):
             part = tasks[start : start + size]
-            # Graphs are captured for each shape: there should be few.
-            to, filled = (_MULTIPLE, size) if self.generator.graphs and self.candidates is None else (1, 0)
-            batch = batch_of(self.generator, [task.prompted for task in part], to, filled)
+            # Graphs are captured for each shape, of which there should be few.
+            graphs = self._graphs and self.candidates is None and len(part) == size and _is_on_gpu(self.generator)
+            self.generator.graphs = graphs
+            batch = batch_of(self.generator, [task.prompted for task in part], _MULTIPLE if graphs else 1)
             found = self._searched(batch, k, within) if self.candidates is None else self._scored(batch, part)
             for task, rows, scores in zip(part, *_ordered(*found, len(batch.ids), k), strict=False):
                 ranking.rows[task.places], ranking.scores[task.places] = rows, 1 / (1 - scores)
@@ -220,7 +225,7 @@ class GenerativeLinker(Linker):
                 "a generator in memory, or one behind another linker, cannot be told to another process: name its"
                 " folder, without candidates"
             )
-        how = {"beams": self._beams, "context": self.prompt.context, "batch": self._batch}
+        how = {"beams": self._beams, "context": self.prompt.context, "batch": self._batch, "graphs": self._graphs}
         return {"generator": str(self._folder), **how}
 
 
@@ -270,15 +275,21 @@ def _opened(folder: str | Path) -> Generator:
     return generator
 
 
+def _is_on_gpu(generator: Generator) -> bool:
+    return generator.device.type == "cuda"
+
+
 @contextmanager
 def evaluating(generator: Generator) -> Iterator[None]:
-    """Without dropout; a module that is being trained goes on as it was."""
-    training = generator.module.training
+    """Without dropout and CUDA graphs; a generator that is being trained, or has graphs, goes on as it was."""
+    training, graphs = generator.module.training, generator.graphs
     generator.module.eval()
+    generator.graphs = False
     try:
         yield
     finally:
         generator.module.train(training)
+        generator.graphs = graphs
 
 
 def _ordered(mentions: Ints, rows: Ints, sums: NDArray[np.float32], n: int, k: int) -> tuple[Ints, NDArray[np.float32]]:

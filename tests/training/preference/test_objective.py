@@ -52,7 +52,9 @@ def made(count):
 
 def training(count=12, drop=0.0, reference=None, **options):
     module, pieces, rows = Sums(drop), Pieces(), made(count)
-    generator = SimpleNamespace(module=module, pad_id=PAD, eos_id=END, device=torch.device("cpu"), forward=module)
+    generator = SimpleNamespace(
+        module=module, pad_id=PAD, eos_id=END, device=torch.device("cpu"), forward=module, graphs=False
+    )
     columns = [pieces.add(list(part)) + np.arange(count)[:, None] for part in zip(*rows, strict=True)]
     pairs = PairExamples(pieces, *columns)
     if reference is None:
