@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from generative import Record, common_options, concepts, prepared, saved, tuned, zero_shot
+from generative import AnyTraining, Record, common_options, concepts, prepared, saved, tuned, zero_shot
 from generative_eval import Bench, Dictionary, Item
 from sapbert_align import say
 
@@ -216,7 +216,8 @@ def on_corpus(arguments: argparse.Namespace, device: torch.device, record: Recor
             found["mentions"] = len(np.unique(pairs.mention))
             found["mined_s"] = round(time.monotonic() - begun, 1)
             objective = objective_of(arguments, generator, dictionary, known, pairs, variant, seed)
-            run = tuned(arguments, generator, objective, bench.judges(generator, "dev"), record)
+            training = AnyTraining(objective, objective.steps, seed)
+            run = tuned(arguments, generator, training, bench.judges(generator, "dev"), record)
             if arguments.test:
                 run["test"] = bench.judges(generator, "test")()
             runs.append({**found, **run})

@@ -7,21 +7,25 @@
 ``--work``; results are written to ``OUT/NAME.json`` as they come, the weights (float16) to ``OUT/NAME.tar.00N``, to be
 put together with ``cat``. A pre-training that is cut off goes on from its checkpoint in ``--work``; with ``--until`` it
 stops by itself after so many seconds of this call. Weights are chosen on development sets; a test set is looked at with
-``--test``, once, with the chosen weights. Table 4: ``--target``, ``--names``, ``--no-prompt``, ``--no-context``.
+``--test``, once, with the chosen weights. Table 4: ``--target``, ``--names``, ``--no-prompt``, ``--no-context``. Beyond
+the paper: ``--copies`` noisy copies of each mention; ``--mix``: a share of the batches is pre-training text.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import tarfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import transformers
 from align_data import merged, rows
@@ -35,13 +39,23 @@ from nomina.generation.prompt import Parts, Prompt
 from nomina.text import normalise
 from nomina.training.examples import Ints
 from nomina.training.kb_text import KbText, Named, TextOptions
-from nomina.training.loop import FitOptions, fit
+from nomina.training.loop import FitOptions, Objective, fit
+from nomina.training.mixed import Mixed
+from nomina.training.noise import NOISE, noisy
 from nomina.training.seq2seq import Seq2SeqOptions, Seq2SeqTraining
 from nomina.training.similarity import SIMILARITIES
 from nomina.training.targets import MentionExamples, TargetOptions, name_set, targets_of
 
 STARTED = time.monotonic()
 PART = 15 * 2**20
+
+
+class AnyTraining(NamedTuple):
+    """An objective, how many steps it has in an epoch, and its seed."""
+
+    objective: Objective[Any]
+    epoch: int
+    seed: int
 
 
 def main() -> None:
@@ -98,7 +112,7 @@ def command_line() -> argparse.Namespace:
     pre.add_argument("--minutes", type=float, default=8.0, help="of the whole training")
     pre.add_argument("--until", type=float, help="stop, saved, after so many seconds of this call")
     pre.add_argument("--repeat", type=int, default=1, help="how often diseases and findings come in an epoch")
-    pre.add_argument("--copies", type=int, default=2, help="noisy copies of a name, where there is noise")
+    pre.add_argument("--copies", type=int, default=2, help="noisy copies of a name (mention), where there is noise")
     pre.add_argument("--bare", type=float, default=0.0, help="share of mentions without a template around")
     pre.add_argument("--similar", action="store_true", help="targets are the most similar synonyms (ANGEL)")
     pre.add_argument("--merge", action=argparse.BooleanOptionalAction, default=True, help="same concepts are one")
@@ -112,6 +126,10 @@ def command_line() -> argparse.Namespace:
     fine.add_argument("--similarity", default="", help="the encoder's folder, for the targets encoder and sentence")
     fine.add_argument("--top", type=int, default=1)
     fine.add_argument("--names", default="all", choices=["all", "shortest", "random"])
+    fine.add_argument("--mix", type=float, default=0.0, help="share of batches that are pre-training text")
+    fine.add_argument(
+        "--mix-of", default="dictionary", choices=["dictionary", "names"], help="whose names are its text"
+    )
     fine.add_argument("--test", action="store_true")
     arguments = options.parse_args()
     arguments.name = arguments.name or "-".join(
@@ -246,7 +264,7 @@ def finetune(arguments: argparse.Namespace, device: torch.device, record: Record
             options = TargetOptions(arguments.target, arguments.top, seed)
             targets = targets_of([parts.mention for parts, _ in known], [gold for _, gold in known], names, options)
             bench.tries.clear()
-        objective = examples(arguments, generator, [parts for parts, _ in known], targets, dictionary.texts, seed)
+        objective = training(arguments, generator, [parts for parts, _ in known], targets, dictionary, seed)
         chosen = names.row if arguments.names != "all" else None
         run = tuned(arguments, generator, objective, bench.judges(generator, "dev", chosen), record)
         if arguments.test:
@@ -257,27 +275,54 @@ def finetune(arguments: argparse.Namespace, device: torch.device, record: Record
         saved(arguments, generator, f"{arguments.name}-{seed}", pack=seed == arguments.seeds[0])
 
 
-def examples(
+def training(
     arguments: argparse.Namespace,
     generator: Generator,
     mentions: list[Parts],
     targets: list[Ints],
-    names: list[str],
+    dictionary: Dictionary,
     seed: int,
-) -> Seq2SeqTraining:
-    """The objective of one training."""
+) -> AnyTraining:
+    """The objective of one training, and how many steps an epoch has."""
     generator.writing = replace(generator.writing, context=not arguments.no_context)
     prompt = Prompt.of(generator, window=arguments.window)
     texts = [parts if not arguments.no_context else Parts("", parts.mention, "") for parts in mentions]
-    made = MentionExamples(prompt.of_parts(texts), targets, names, prompt, seed)
+    if arguments.noise:
+        rng, weights = random.Random(seed), dict.fromkeys(NOISE, 1.0)
+        copies = [text._replace(mention=noisy(text.mention, rng, weights)) for text in texts * arguments.copies]
+        texts, targets = texts + copies, targets * (1 + arguments.copies)
+    made = MentionExamples(prompt.of_parts(texts), targets, dictionary.texts, prompt, seed)
     say(f"{made.count} mentions with a name, after {time.monotonic() - STARTED:.0f} s")
-    return Seq2SeqTraining(generator, made, Seq2SeqOptions(arguments.batch or 32, arguments.smoothing, seed))
+    options = Seq2SeqOptions(arguments.batch or 32, arguments.smoothing, seed)
+    own = Seq2SeqTraining(generator, made, options)
+    if not arguments.mix:
+        return AnyTraining(own, own.steps, seed)
+    text = KbText(mixed_in(arguments, dictionary), prompt, TextOptions(bare=float(arguments.no_context), seed=seed))
+    say(f"{text.count} names to mix in, after {time.monotonic() - STARTED:.0f} s")
+    mixed = Mixed(own, Seq2SeqTraining(generator, text, options), arguments.mix)
+    return AnyTraining(mixed, mixed.steps(own.steps), seed)
+
+
+def mixed_in(arguments: argparse.Namespace, dictionary: Dictionary) -> Iterator[Named]:
+    """The concepts of the corpus's dictionary, without the corpus's mentions; or those of diseases and findings."""
+    if arguments.mix_of == "names":
+        areas = {identifier: area for identifier, area, _ in rows(arguments.data / "concepts.tsv.xz")}
+        names: dict[str, list[str]] = defaultdict(list)
+        for identifier, name in rows(arguments.data / "names.tsv.xz"):
+            if areas[identifier] == "d":
+                names[identifier].append(name)
+        yield from map(Named, names.values())
+        return
+    concepts = dictionary.concepts
+    ends = np.searchsorted(concepts.concept, np.arange(len(concepts.ids) + 1))
+    for first, end in pairwise(ends.tolist()):
+        yield Named([concepts.texts[row] for row in concepts.row[first:end].tolist()])
 
 
 def tuned(
     arguments: argparse.Namespace,
     generator: Generator,
-    objective: Seq2SeqTraining,
+    training: AnyTraining,
     judges: Callable[[], dict[str, float]],
     record: Record,
 ) -> dict[str, Any]:
@@ -293,18 +338,18 @@ def tuned(
 
     before = measure(0)
     record.log({"before": before})
-    steps = min(round(arguments.epochs * objective.steps), arguments.steps)
+    steps = min(round(arguments.epochs * training.epoch), arguments.steps)
     how = FitOptions(
         steps,
         arguments.lr or 5e-5,
         warmup=min(arguments.warmup, steps // 10),
         clip=arguments.clip,
         bf16=generator.device.type == "cuda",
-        seed=objective.options.seed,
+        seed=training.seed,
         report_every=max(steps // 10, 1),
         evaluate_every=arguments.evaluate_every or max(steps // 5, 1),
     )
-    result = fit(objective, how, evaluate=measure, report=record.log)
+    result = fit(training.objective, how, evaluate=measure, report=record.log)
     last = next(line for line in reversed(result.log) if "dev" in line)
     generator.module.load_state_dict(best.pop("weights"))
     return {"before": before, "best": best, "last": last, "seconds": round(result.seconds, 1), "steps": result.steps}

@@ -17,11 +17,11 @@ from common import record
 
 OPTIONS = (
     "batch", "lr", "minutes", "epochs", "smoothing", "noise", "bare", "window", "repeat", "similar", "no_context",
-    "target", "top", "names", "beta", "likelihood", "others",
+    "target", "top", "names", "copies", "mix", "mix_of", "beta", "likelihood", "others",
 )  # fmt: skip
 """Of the command line; what a stage does not have is left out."""
 ELSEWHERE = {
-    "pretrain": ("epochs", "target", "top", "names", "no_context"),
+    "pretrain": ("epochs", "target", "top", "names", "no_context", "mix", "mix_of"),
     "names": ("no_context",),
     "finetune": ("minutes", "bare", "repeat", "similar"),
     "corpus": ("minutes", "repeat", "others"),
@@ -61,7 +61,8 @@ def training(found: dict[str, Any]) -> dict[str, Any]:
 
 def used(given: dict[str, Any]) -> list[str]:
     """The options that a stage uses."""
-    return [key for key in OPTIONS if key not in ELSEWHERE[given["stage"]]]
+    without = [key for key, of in (("copies", "noise"), ("mix_of", "mix")) if not given.get(of)]
+    return [key for key in OPTIONS if key not in (*ELSEWHERE[given["stage"]], *without)]
 
 
 def command(given: dict[str, Any]) -> str:
