@@ -10,7 +10,7 @@ cost.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -102,6 +102,11 @@ def expander(text: str) -> Callable[[str], str]:
     long: dict[str, str] = {}
     for definition in definitions(text):
         long.setdefault(definition.short, definition.long)
+    return expanding(long)
+
+
+def expanding(long: Mapping[str, str]) -> Callable[[str], str]:
+    """What puts long forms, which are given by short form, in place of the short ones where these are whole words."""
     if not long:
         return str
     shorts = "|".join(map(re.escape, sorted(long, key=len, reverse=True)))

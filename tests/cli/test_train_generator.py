@@ -8,11 +8,13 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("safetensors")
 
+from ab3p_cases import save_ab3p
 from encoder_cases import WORDS, save_bert
 from training_cases import NAMES, arguments, corpus
 
 from nomina import generation
 from nomina.cli.main import main
+from nomina.training import generative
 
 TINY = ["--set", "generation.layers=1 0", "--set", "fit.lr=5e-3", "--set", "fit.warmup=2"]
 
@@ -119,6 +121,25 @@ def test_one_name_a_concept(train, tmp_path):
     assert "acc@1" in record(output)["before"]
 
 
+def test_abbreviations_of_the_corpus_by_ab3p_or_by_nomina(train, tmp_path, monkeypatch):
+    path = tmp_path / "short.pubtator"
+    text = "heart attack = HA, as HA is"
+    path.write_text(f"1|t|{text}\n1|a|\n1\t22\t24\tHA\tDisease\tT:1\n\n", encoding="utf-8")
+    seen = []
+    targets_of = generative.targets_of
+    monkeypatch.setattr(generative, "targets_of", lambda texts, *rest: seen.append(texts) or targets_of(texts, *rest))
+    code, output, err = train("--corpus", path)
+    assert code == 0, err
+    assert "abbreviations by the rules of nomina\n" in err
+    assert (seen.pop(), record(output)["recipe"]["generation"]["ab3p"]) == (["ha"], "")
+    program = save_ab3p(tmp_path / "ab3p")
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    code, output, err = train("--corpus", path, "--set", "generation.ab3p=identify_abbr", name="other")
+    assert code == 0, err
+    assert f"abbreviations by Ab3P ({program})\n" in err
+    assert (seen.pop(), record(output)["recipe"]["generation"]["ab3p"]) == (["heart attack"], "identify_abbr")
+
+
 def test_what_cannot_be_is_refused(train, make_kb, tmp_path):
     code, _, err = train(export="--export")
     assert (code, err) == (2, "nomina: a generator has no ONNX form: leave out --export\n")
@@ -127,6 +148,9 @@ def test_what_cannot_be_is_refused(train, make_kb, tmp_path):
     code, _, err = train("--teacher", tmp_path)
     assert code == 2
     assert "a teacher is for encoders" in err
+    code, _, err = train("--set", "generation.ab3p=no-such-program")
+    assert code == 2
+    assert err.startswith("nomina: there is no program no-such-program: ")
     code, _, err = train("--set", "generation.layers=9")
     assert code == 2
     assert err.count("\n") == 1

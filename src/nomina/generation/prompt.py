@@ -2,7 +2,7 @@
 
 Encoder: ``[BOS] left [ST] mention [ET] right [EOS]``, cut by tokens around the mention. Decoder: the tokens that it
 always starts with, then ``mention is``. Texts are in lower case, and abbreviations that a text defines are written out
-(appendix A; by ``nomina.abbreviations`` in place of Ab3P).
+(appendix A; by ``nomina.abbreviations`` in place of Ab3P, which a training may take: ``nomina.training.ab3p``).
 
 Each piece is tokenised by itself, here as in training. For tokenizers that split at spaces that is the same as
 tokenising the whole; where a word's first token holds the space before it (byte-level BPE), every piece but the first
@@ -12,7 +12,7 @@ one of a sequence has a space before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,6 +36,9 @@ MARKERS = ("START", "END")
 
 WINDOW = 128
 """Most tokens of a source."""
+
+Expanders = Callable[[str], Callable[[str], str]]
+"""As ``abbreviations.expander``."""
 
 _SLOT = "{mention}"
 _SPACE, _LAST_SPACE = re.compile(r"\s(?=\S)"), re.compile(r"(?<=\S)\s+\S*\Z")
@@ -134,9 +137,9 @@ class Prompt:
         """The tokens of mentions in their documents."""
         return self.of_parts([self.parts(query) for query in queries])
 
-    def parts(self, query: Query) -> Parts:
-        """The texts of one mention, abbreviations written out; without context only the mention."""
-        return parts_of(query, self._reach if self.context else 0, lower=self.lower)
+    def parts(self, query: Query, expanders: Expanders = expander) -> Parts:
+        """The texts of one mention, abbreviations written out; without context only the mention. See ``parts_of``."""
+        return parts_of(query, self._reach if self.context else 0, lower=self.lower, expanders=expanders)
 
     def of_parts(self, parts: Sequence[Parts]) -> list[Prompted]:
         """The tokens of texts that are as they should be.
@@ -179,16 +182,19 @@ class Prompt:
         return self._fixed(word, before) if known is None else [known]
 
 
-def parts_of(query: Query, reach: int = WINDOW * _REACH, *, lower: bool = True) -> Parts:
+def parts_of(
+    query: Query, reach: int = WINDOW * _REACH, *, lower: bool = True, expanders: Expanders = expander
+) -> Parts:
     """The texts of a mention, abbreviations that its document defines written out.
 
     Args:
         query: the mention in its document.
         reach: characters of context on either side; 0: none.
         lower: put all in lower case.
+        expanders: what writes abbreviations out, by the text that may define them.
     """
     document, mention = query
-    expand = expander(document.text)
+    expand = expanders(document.text)
     left = _last_words(document.text[: mention.start], reach)
     right = _first_words(document.text[mention.end :], reach)
     texts = (" ".join(expand(text).split()) for text in (left, mention.text, right))

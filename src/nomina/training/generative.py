@@ -11,14 +11,15 @@ import numpy as np
 import torch
 
 from nomina import generation
+from nomina.abbreviations import expander
 from nomina.errors import RecipeError
 from nomina.evaluation.ids import IdMap
 from nomina.generation.generator import Generator
-from nomina.generation.prompt import Prompt
+from nomina.generation.prompt import Expanders, Prompt
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import NO_ROW
 from nomina.linkers.generative import GenerativeLinker
-from nomina.training import gather
+from nomina.training import ab3p, gather
 from nomina.training.kb_text import KbText, TextOptions, of_kb
 from nomina.training.loop import STATE, FitResult, Objective, Report, fit
 from nomina.training.mentions import numbers_of
@@ -99,6 +100,7 @@ def train_generator(
     stop: Callable[[], bool] | None = None,
 ) -> TrainedGenerator:
     """Train as the recipe says; for arguments and errors see ``run.train``."""
+    ab3p.program_of(recipe.generation.ab3p)  # before hours of training on names
     generator = generator_of(recipe, device)
     say(f"{generator.kind}: {parameters_report(generator)}")
     objective = (_names if recipe.data.source == "names" else _corpus)(recipe, generator, task, say)
@@ -176,7 +178,8 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
     say(f"{len(known):,} mentions to train on; {len(task.train) - len(known):,} left out (not in the KB)")
     generator.writing = replace(generator.writing, context=wanted.context)
     prompt = Prompt.of(generator, window=wanted.window)
-    parts, gold = [prompt.parts(query) for query, _ in known], [own for _, own in known]
+    expanders = _expanders(recipe, [query.document.text for query, _ in known], say)
+    parts, gold = [prompt.parts(query, expanders) for query, _ in known], [own for _, own in known]
     if recipe.preference.loss != "none":
         documents = [query.document.id for query, _ in known]
         return stage.of_corpus(
@@ -186,6 +189,13 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
     targets = targets_of([part.mention for part in parts], gold, names, options)
     examples = MentionExamples(prompt.of_parts(parts), targets, task.concepts.texts, prompt, seed)
     return _writing(recipe, generator, examples)
+
+
+def _expanders(recipe: Recipe, texts: Sequence[str], say: Say) -> Expanders:
+    """What writes abbreviations of the corpus out; which one it is, is said."""
+    program = ab3p.program_of(recipe.generation.ab3p)
+    say(f"abbreviations by {'the rules of nomina' if program is None else f'Ab3P ({program})'}")
+    return expander if program is None else ab3p.expanders(program, texts)
 
 
 class GenerativeDev:

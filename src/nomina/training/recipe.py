@@ -175,6 +175,8 @@ class GenerationRecipe:
         names: names of a concept that may be written: "all", "shortest" or "random", one of them.
         smoothing: of labels.
         beams: of the search that accuracy is measured with.
+        ab3p: the program of Ab3P, identify_abbr, by path or by its name on the PATH, which finds the abbreviations of
+            the corpus to train on; "": nomina's own rules do.
     """
 
     layers: str = "1 3 5"
@@ -191,6 +193,7 @@ class GenerationRecipe:
     names: Literal["all", "shortest", "random"] = "all"
     smoothing: float = 0.1
     beams: int = 5
+    ab3p: str = ""
 
 
 @dataclass(frozen=True, slots=True)
