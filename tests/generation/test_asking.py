@@ -134,3 +134,5 @@ def test_what_does_not_go_together_is_one_line(generator: Path, kb, tmp_path: Pa
     for said, options in wrong.items():
         with pytest.raises(UsageError, match=said):
             nomina.load(generator, kb, **options)
+    with pytest.raises(nomina.NominaError, match="no encoder"):
+        nomina.load(generator, kb, candidates="")
