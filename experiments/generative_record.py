@@ -43,7 +43,7 @@ def main() -> None:
         raise SystemExit("the logs are of different machines: record them apart")
     commands = [command(one["options"]) for one in found.values()]
     trained = {**versions, "commit": arguments.trained_at, "commands": commands, "seed": 0}
-    record(arguments.name, {name: training(one) for name, one in found.items()}, trained=trained)
+    record(arguments.name, {name: training(one) for name, one in found.items()}, seed=0, trained=trained)
 
 
 def training(found: dict[str, Any]) -> dict[str, Any]:

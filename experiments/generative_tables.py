@@ -1,4 +1,4 @@
-"""What the small generative linker reaches, out of ``generative.json``, for ``RESULTS.md``."""
+"""What the small generative linker reaches, out of ``generative.json`` and those beside it, for ``RESULTS.md``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,32 @@ from tables import CORPORA, table
 HEAD = """## Generation
 
 A decoder of three layers on self-aligned MiniLM (29.9M parameters), beam search over all names of the dictionary with 5
-beams; raw text prepared as by GenBioEL ("as-published-generative"), any id, k counts names. NCBI: MEDIC without the
+beams; raw text prepared as by GenBioEL ("as-published-generative"), any id, at 1 and 5 names. NCBI: MEDIC without the
 corpora's mentions and, "published", with those of the sets before; BC5CDR: MeSH with open terminologies' names,
 diseases and chemicals together; AskAPatient: fold 0. One seed; the development set chose the epoch, the test set was
-looked at with the chosen weights. {card}, pre-trained for {minutes} minutes: {examples:.1f}M examples,
-{speed:,} a second, {bare:.0%} of them a mention with no text around it.
+looked at with the chosen weights. {card}. Two pre-trainings:
+"""
+FIRST = """- first: {minutes:g} minutes, {examples:.1f}M examples, {speed:,} a second, {bare:.0%} of them a mention with
+  no text around it; fine-tuned with batches of 64, a rate of 1e-4, 8 epochs"""
+LONG = """- long: {minutes:g} minutes, {examples:.1f}M examples, {speed:,} a second, {bare:.0%} of them without a text,
+  {noise:.0%} with noise (a typo, words in another order and so on); fine-tuned as the development sets chose below
+"""
+AFTER = """Zero-shot, a text around the mention misleads the small model: its pre-training knows no texts but the
+templates'."""
+SEARCH = """## Ways of fine-tuning a generator
 
-Zero-shot, a text around the mention misleads the small model: its pre-training knows no texts but the templates'.
+From the first pre-training, one seed, without a text; development sets at 1 and 5. "dictionary" and "names": half of
+the batches are pre-training text of the corpus's own dictionary, without its mentions, or of all diseases and findings;
+"noise": two noisy copies of each mention; "sharp": no label smoothing; "top": the target is one of the three most
+similar synonyms. A long or fast training forgets on NCBI disease (dictionaries that are large, with concepts that training
+does not show) what AskAPatient (1,040 names) profits from.
+"""
+STAGES = """## The four stages of ANGEL
+
+On the first pre-training: targets that are the most similar synonym ("positive", {positive} batches of 1,536), then all
+names with the most similar name of another concept as what is rejected ("negative", {negative:,} pairs, {speed:,} a
+second), fine-tuning on the corpus, then pairs from its own beams. Development sets at 1 and 5, one seed; test sets with
+the weights that the development sets chose. NCBI with the dictionary without mentions.
 """
 NEGATIVES = """## Learning from negatives
 
@@ -30,29 +49,89 @@ written; pairwise: no reference; crossfit: pairs of 5 models that have not seen 
 added. The weights that the development set chooses are those before wherever "after" is lower.
 """
 NAMES = {**CORPORA, "aap-0": "AskAPatient, fold 0"}
+CORPUS_ORDER = ("ncbi", "aap-0", "bc5cdr")
+
+Trained = dict[str, dict[str, Any]]
 
 
 def section(results: Path) -> Iterator[str]:
-    """Zero-shot and fine-tuned figures."""
-    path = results / "generative.json"
-    if not path.exists():
+    """Zero-shot and fine-tuned figures, then of each further question its own."""
+    first, long = (_read(results / f"{name}.json") for name in ("generative", "generative_long"))
+    if not first or not long:
         return
-    result = json.loads(path.read_text(encoding="utf-8"))
-    found = result["metrics"]
-    first = found["pre"]
-    yield HEAD.format(
-        card=result["trained"]["device"],
-        minutes=first["minutes"],
-        examples=first["steps"] * first["batch"] / 1e6,
-        bare=first["bare"],
-        speed=first["examples_per_s"],
-    )
-    yield from table(["corpus", "set", "context", "zero-shot", "fine-tuned"], rows(found, first["after"]))
+    pre = first["metrics"]["pre"], long["metrics"]["pre-long"]
+    yield HEAD.format(card=first["trained"]["device"])
+    yield FIRST.format(**_pre_training(pre[0]))
+    yield LONG.format(**_pre_training(pre[1]))
+    head = ["corpus", "set", "context", "first: zero-shot", "fine-tuned", "long: zero-shot", "fine-tuned"]
+    found = [_rows(one["metrics"], zero["after"]) for one, zero in zip((first, long), pre, strict=True)]
+    empty = ("", "")
+    yield from table(head, ([*key, *row, *found[1].get(key, empty)] for key, row in sorted(found[0].items())))
+    yield f"\n{AFTER}\n"
+    yield from _search(_read(results / "generative_search.json"))
+    yield from _stages(_read(results / "generative_stages.json"))
+    yield from _negatives([one for one in first["metrics"].values() if one["stage"] == "corpus"])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A result, empty where there is none."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def _pre_training(of: dict[str, Any]) -> dict[str, Any]:
+    return {**of, "examples": of["steps"] * of["batch"] / 1e6, "speed": of["examples_per_s"]}
+
+
+def _search(result: dict[str, Any]) -> Iterator[str]:
+    """A row a way, a column a corpus."""
+    if not result:
+        return
+    yield SEARCH
+    ways: dict[str, Trained] = {}
+    for name, one in result["metrics"].items():
+        ways.setdefault(name.split("-")[1], {})[one["corpus"]] = one
+    head = ["way", "batch", "rate", *(f"{NAMES[corpus]} (epochs)" for corpus in CORPUS_ORDER)]
+    yield from table(head, (_way(name, tried) for name, tried in ways.items()))
     yield ""
-    yield from negatives([one for one in found.values() if one["stage"] == "corpus"])
 
 
-def negatives(trained: list[dict[str, Any]]) -> Iterator[str]:
+def _way(name: str, tried: Trained) -> list[str]:
+    some = next(iter(tried.values()))
+    cells = [
+        f"{_best(tried[corpus])} ({tried[corpus]['epochs']:g})" if corpus in tried else "" for corpus in CORPUS_ORDER
+    ]
+    return [name, str(some["batch"]), f"{some['lr']:g}", *cells]
+
+
+def _best(one: dict[str, Any]) -> str:
+    return _pair(one["runs"][0]["best"], "clean ")
+
+
+def _stages(result: dict[str, Any]) -> Iterator[str]:
+    """After which stage, a column a corpus; test figures behind the last ones."""
+    if not result:
+        return
+    found: Trained = result["metrics"]
+    negative = found["negative"]
+    pairs = negative["steps"] * 256
+    yield STAGES.format(positive=found["positive"]["steps"], negative=pairs, speed=negative["pairs_per_s"])
+    rows = []
+    for stage in ("positive", "negative"):
+        tuned = {corpus: found[f"ft-{stage}-{corpus}"]["runs"][0] for corpus in ("ncbi", "aap-0")}
+        rows.append([f"{stage}, zero-shot", *(_pair(run["before"], "clean ") for run in tuned.values()), "", ""])
+        tests = (_pair(run["test"], "clean ") for run in tuned.values())
+        rows.append([f"{stage}, fine-tuned", *(_pair(run["best"], "clean ") for run in tuned.values()), *tests])
+    for place, run in enumerate(found["angel-negative-ncbi"]["runs"]):
+        both = run, found["angel-negative-aap-0"]["runs"][place]
+        cells = [f"{_pair(one['last'], 'clean ')}{'' if one['best']['step'] else ' (not chosen)'}" for one in both]
+        rows.append([f"and pairs of beams, {run['variant']}", *cells, *(_pair(one["test"], "clean ") for one in both)])
+    dev = [f"{NAMES[corpus]}, {split}" for split in ("dev", "test") for corpus in ("ncbi", "aap-0")]
+    yield from table(["after", *dev], rows)
+    yield ""
+
+
+def _negatives(trained: list[dict[str, Any]]) -> Iterator[str]:
     """What learning from negatives changes."""
     if not trained:
         return
@@ -71,12 +150,10 @@ def _negative(corpus: str, run: dict[str, Any]) -> list[str]:
     return [NAMES[corpus], run["variant"], f"{run['pairs']:,}", before, after, chosen]
 
 
-def rows(found: dict[str, Any], zero: dict[str, Any]) -> Iterator[list[str]]:
-    """A row a corpus, set, context and dictionary; what was not measured stays empty."""
+def _rows(found: Trained, zero: dict[str, Any]) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """Zero-shot and fine-tuned figures by corpus and dictionary, set, context; what was not measured stays empty."""
     tuned = [one for one in found.values() if one["stage"] == "finetune"]
-    read = {one["corpus"] for one in tuned if not one["no_context"]}
-    for corpus in (corpus for corpus in ("ncbi", "bc5cdr") if corpus not in read):
-        yield [NAMES[corpus], "dev", "yes", _pair(zero, f"{corpus}+context "), ""]
+    rows = {}
     for one in tuned:
         run, context = one["runs"][0], "no" if one["no_context"] else "yes"
         for split, figures in (("dev", run["best"]), ("test", run.get("test", {}))):
@@ -84,7 +161,11 @@ def rows(found: dict[str, Any], zero: dict[str, Any]) -> Iterator[list[str]]:
                 if f"{form} acc@1" in figures:
                     name = NAMES[one["corpus"]] + (", published" if form == "published" else "")
                     before = _pair(run["before"], f"{form} ") if split == "dev" else ""
-                    yield [name, split, context, before, _pair(figures, f"{form} ")]
+                    rows[name, split, context] = before, _pair(figures, f"{form} ")
+    read = {one["corpus"] for one in tuned if not one["no_context"]}
+    for corpus in (corpus for corpus in ("ncbi", "bc5cdr") if corpus not in read):
+        rows[NAMES[corpus], "dev", "yes"] = _pair(zero, f"{corpus}+context "), ""
+    return rows
 
 
 def _pair(figures: dict[str, Any], prefix: str) -> str:
