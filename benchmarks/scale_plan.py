@@ -105,7 +105,7 @@ def table(plan: Path, results: Path) -> Iterator[str]:
     yield f"|---|---|---|{'---|' * len(count)}"
     measured: dict[str, None] = {}
     for node in asked["node"]:
-        rates = rates_of(results / node["figures"])
+        rates = rates_of(results / node["figures"], node.get("encoder"))
         if not rates:
             yield f"| {node['name']} | not measured yet (`{node['figures']}`) |  |{'  |' * len(count)}"
         for rate in rates:
@@ -126,12 +126,12 @@ def said(node: dict[str, Any], currency: str) -> str:
     return f"{node['name']}: for example {node['price']:.2f} {currency}, {kept}"
 
 
-def rates_of(path: Path) -> list[Rate]:
-    """What a file of figures says of a worker; nothing where it is missing."""
+def rates_of(path: Path, encoder: str | None = None) -> list[Rate]:
+    """What a file of figures says of a worker; nothing where it is missing. ``encoder``: what it is, by the plan."""
     if not path.exists():
         return []
     found = json.loads(path.read_text(encoding="utf-8"))
-    return _gpu(found) if "runs" in found else _cpu(found)
+    return _gpu(found, encoder or found["encoder"]["folder"]) if "runs" in found else _cpu(found)
 
 
 def _cpu(found: dict[str, Any]) -> list[Rate]:
@@ -142,11 +142,12 @@ def _cpu(found: dict[str, Any]) -> list[Rate]:
     return [Rate("texts, HPO, default linker", speed, figures["start_seconds"], machine)]
 
 
-def _gpu(found: dict[str, Any]) -> list[Rate]:
+def _gpu(found: dict[str, Any], encoder: str) -> list[Rate]:
     """Of the time that workers had files, without that of their start."""
     runs, workers = found["runs"], found["options"]["workers"]
-    note = found["options"].get("encoder_note", found["encoder"]["folder"])
-    machine = f"{workers} workers on {found['machine']['gpu'].split(',')[0]}, {note}, at {found['commit']}"
+    busy = " and ".join(f"{run['gpu']['mean_percent']:.0f}" for run in runs.values() if isinstance(run, dict))
+    card = found["machine"]["gpu"].split(",")[0]
+    machine = f"{workers} workers on {card}, {encoder}, at {found['commit']}; the GPU was busy {busy} % of the time"
     ways = {"texts": "texts, MeSH's names", "mentions": "texts with mentions, MeSH's names"}
     return [
         Rate(what, runs[way]["documents_a_worker_second"], runs["start_seconds"], machine)

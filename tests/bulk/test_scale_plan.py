@@ -32,6 +32,17 @@ CPU = {
     "machine": {"cores": 2, "cpu": "A processor"},
     "figures": {"workers_2": {"documents_a_second": 1.0}, "start_seconds": 100.0},
 }
+GPU = {
+    "commit": "def",
+    "machine": {"gpu": "A card, 1.0, 10"},
+    "options": {"workers": 4},
+    "encoder": {"folder": "of-a-folder"},
+    "runs": {
+        "start_seconds": 10.0,
+        "texts": {"documents_a_worker_second": 8.0, "gpu": {"mean_percent": 2.4}},
+        "mentions": {"documents_a_worker_second": 2.0, "gpu": {"mean_percent": 71.0}},
+    },
+}
 
 
 @pytest.fixture
@@ -61,6 +72,20 @@ def test_rounds_of_whole_files_are_reckoned(script, tmp_path):
     assert found == pytest.approx((900 / 3600, 4 * 900 / 3600, 12 * 900 / 3600))
     assert "small: for example 3.00 EUR, reckoned at 50% of the measured speed of a worker" in lines[-2]
     assert lines[-1] == "Measured: `cpu.json`: 2 workers on 2 cores, A processor, at abc."
+
+
+@pytest.mark.parametrize(("said", "name"), [("", "of-a-folder"), ('encoder = "small-one"\n', "small-one")])
+def test_of_a_gpu_it_is_said_how_busy_it_was_and_which_encoder_by_the_plan(script, tmp_path, said, name):
+    plan = PLAN.replace('figures = "gpu.json"\n', f'figures = "gpu.json"\n{said}')
+    (tmp_path / "plan.toml").write_text(plan, encoding="utf-8")
+    (tmp_path / "gpu.json").write_text(json.dumps(GPU), encoding="utf-8")
+    lines = list(script.table(tmp_path / "plan.toml", tmp_path))
+    assert [line.split(" | ")[:3] for line in lines[3:5]] == [
+        ["| large", "texts, MeSH's names", "8 a second"],
+        ["| large", "texts with mentions, MeSH's names", "2 a second"],
+    ]
+    card = f"4 workers on A card, {name}, at def; the GPU was busy 2 and 71 % of the time"
+    assert lines[-1] == f"Measured: `gpu.json`: {card}."
 
 
 def test_other_prices_are_printed_and_the_page_stays(script, tmp_path, monkeypatch, capsys):
