@@ -35,7 +35,7 @@ Examples:
     "--beams", type=click.IntRange(min=0), default=0, show_default=True, help="Names the generator finds too."
 )
 @click.option("--no-context", is_flag=True, help="The generator reads the mention alone.")
-@click.option("--sure", type=float, help="A mention as likely to be right is not given to later parts. [default: 0.95]")
+@click.option("--sure", type=float, help="A mention as likely to be right is not given to later parts. [default: 0.99]")
 @click.option("--precision", type=float, help="Share of right answers wanted: it abstains from what is less sure.")
 @click.option("--format", metavar="FORMAT", help="Of the mentions, where a look at them says something else.")
 @click.option("--option", "texts", multiple=True, metavar="KEY=VALUE", help="An option of it; may be repeated.")

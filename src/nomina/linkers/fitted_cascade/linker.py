@@ -21,7 +21,7 @@ from nomina.linkers.fitted_cascade.weights import Stage
 from nomina.text import normalise
 from nomina.types import Document, Prediction, Query
 
-SURE = 0.95
+SURE = 0.99
 """A mention whose best concept is as likely to be right is not given to the parts behind."""
 
 LEAST_PROBABILITY = 0.5
