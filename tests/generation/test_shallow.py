@@ -15,7 +15,7 @@ from generator_cases import VOCABULARY, inputs, save_base, saved  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
 from nomina.errors import ArtifactError, UsageError  # noqa: E402
-from nomina.generation import begin, load  # noqa: E402
+from nomina.generation import begin, load, pack  # noqa: E402
 from nomina.generation.shallow import ShallowGenerator  # noqa: E402
 
 
@@ -163,6 +163,32 @@ def test_a_saved_one_is_the_same_again(half, base, tmp_path):
     again.save(tmp_path / "b", half=half)
     for name in ("model.safetensors", "generator.json", "tokenizer.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_packed_one_is_nearly_the_same_and_packs_to_the_same_again(base, tmp_path):
+    generator = begin(base, layers=(1,))
+    with torch.no_grad():
+        generator.module.bias.normal_()
+    generator.save(tmp_path / "whole")
+    pack(tmp_path / "whole", tmp_path / "packed")
+    again = load(tmp_path / "packed")
+    assert again.writing == generator.writing
+    assert next(again.module.parameters()).dtype == torch.float32
+    assert again.module.table is again.module.encoder.embeddings.word_embeddings.weight
+    assert (logits(again) - logits(generator)).abs().max() < 0.1 * logits(generator).std()
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("whole", "packed")]
+    assert sizes[1] < 0.4 * sizes[0]
+    pack(tmp_path / "packed", tmp_path / "twice")
+    first, second = (load_file(tmp_path / name / "model.safetensors") for name in ("packed", "twice"))
+    assert all(torch.equal(tensor, second[name]) for name, tensor in first.items() if tensor.dtype == torch.int8)
+
+
+def test_what_cannot_be_packed_is_said(base, tmp_path):
+    begin(base, layers=(1,)).save(tmp_path)
+    with pytest.raises(UsageError, match="name another folder"):
+        pack(tmp_path, tmp_path / "." / "")
+    with pytest.raises(ArtifactError, match="no such folder"):
+        pack(tmp_path / "none", tmp_path / "packed")
 
 
 def test_begin_goes_on_with_a_saved_one(base, tmp_path):

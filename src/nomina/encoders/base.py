@@ -203,15 +203,18 @@ def fitted(tokenizer: Tokenizer, length: int) -> Tokenizer:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, floating ones as float32.
+    """The tensors of a safetensors file, floating ones and int8 rows (``packing``) as float32.
 
     Raises:
         ArtifactError: the file is missing or damaged.
     """
     from safetensors.torch import load_file
 
+    from nomina.encoders.packing import unpacked
+
     try:
         state = load_file(path)
     except Exception as error:
         raise ArtifactError(f"{path} cannot be read ({error}): fetch or save it again") from error
-    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in state.items()}
+    found = unpacked(state)
+    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in found.items()}

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from nomina.errors import ArtifactError
+from nomina.errors import ArtifactError, UsageError
 
 if TYPE_CHECKING:
     from nomina.generation.generator import Generator, Writing
@@ -97,6 +97,28 @@ def begin(base: str | Path, layers: Sequence[int] = (1, 3, 5)) -> Generator:
     from nomina.generation.shallow import ShallowGenerator
 
     return ShallowGenerator.begin(base, layers)
+
+
+def pack(folder: str | Path, target: str | Path) -> None:
+    """Write a saved generator with a shallow decoder once more, its matrices as int8 rows: a quarter of its size.
+
+    ``load`` reads it as any other, as float32 weights that differ by half a 127th of the largest of their row at most.
+
+    Args:
+        folder: Of the generator.
+        target: Made where it is missing; may not be the same folder.
+
+    Raises:
+        ArtifactError: it holds no generator, a damaged one, or one of Hugging Face, whose folders stay theirs.
+        MissingExtra: torch is not installed.
+        UsageError: both are one folder.
+    """
+    found = load(folder)
+    if Path(folder).resolve() == Path(target).resolve():
+        raise UsageError(f"{folder} would be written over: name another folder for the packed generator")
+    if found.kind != "shallow":
+        raise ArtifactError(f"{folder} is an encoder-decoder of Hugging Face, which is not packed: save it with half")
+    found.save(target, packed=True)
 
 
 def _is_encoder_decoder(folder: Path) -> bool:

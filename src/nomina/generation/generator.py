@@ -15,6 +15,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from nomina.encoders import packing
 from nomina.encoders.base import TOKENIZER, WEIGHTS
 from nomina.files import atomic
 from nomina.generation import DESCRIPTION
@@ -197,8 +198,14 @@ class Generator(ABC):
             UsageError: the decoder has fewer positions than p + most.
         """
 
-    def save(self, folder: str | Path, *, half: bool = False) -> None:
-        """Write weights (float16 where ``half``), tokenizer, configuration and manifest to a folder."""
+    def save(self, folder: str | Path, *, half: bool = False, packed: bool = False) -> None:
+        """Write weights, tokenizer, configuration and manifest to a folder.
+
+        Args:
+            folder: Made where it is missing.
+            half: Weights as float16.
+            packed: Matrices as int8 rows, the others as float16; see ``nomina.generation.pack``.
+        """
         from safetensors.torch import save
 
         target = Path(folder)
@@ -207,11 +214,9 @@ class Generator(ABC):
             temporary.write_text(self._config(), encoding="utf-8")
         with atomic(target / TOKENIZER) as temporary:
             self.tokenizer.save(str(temporary))
-        state = {
-            name: (tensor.half() if half and tensor.is_floating_point() else tensor).detach().cpu().contiguous()
-            for name, tensor in distinct(self.weights()).items()
-        }
+        weights = distinct(self.weights())
         with atomic(target / WEIGHTS) as temporary:
+            state = packing.packed(weights) if packed else _plain(weights, half=half)
             temporary.write_bytes(save(state, metadata={"format": "pt"}))
         described = {"kind": self.kind, "options": self.options(), **asdict(self.writing)}
         with atomic(target / DESCRIPTION) as temporary:
@@ -233,6 +238,14 @@ class Generator(ABC):
     @abstractmethod
     def load(cls, folder: str | Path, writing: Writing, **options: Any) -> Self:  # noqa: ANN401
         """The generator again from a folder; ``nomina.generation.load`` reads the manifest."""
+
+
+def _plain(weights: dict[str, Tensor], *, half: bool) -> dict[str, Tensor]:
+    """Tensors as they are written: on the CPU, floating ones as float16 where ``half``."""
+    return {
+        name: (tensor.half() if half and tensor.is_floating_point() else tensor).detach().cpu().contiguous()
+        for name, tensor in weights.items()
+    }
 
 
 def distinct(weights: dict[str, Tensor]) -> dict[str, Tensor]:
