@@ -25,7 +25,8 @@ from generation_cases import (  # noqa: E402
 )
 
 from nomina.generation.device import DeviceTrie  # noqa: E402
-from nomina.generation.search import Batch, Found, Search, beam_search, score_candidates  # noqa: E402
+from nomina.generation.scoring import score_candidates  # noqa: E402
+from nomina.generation.search import Batch, Found, Search, beam_search  # noqa: E402
 
 VOCABULARY = 60
 MOST = 20

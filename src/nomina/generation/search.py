@@ -1,4 +1,4 @@
-"""Beam search over the names of a trie, and the scores of given names (GenBioEL, 2.1).
+"""Beam search over the names of a trie (GenBioEL, 2.1).
 
 A name is worth the sum of its tokens' log-probabilities over the whole vocabulary. Such sums only fall, so that a
 search may end when no unfinished name of a mention can beat its finished ones. A step is a fixed number of operations
@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from nomina.errors import UsageError
 from nomina.generation.device import DeviceTrie, Marked
 from nomina.generation.starts import Ints
-from nomina.generation.trie import NO_NODE, Trie, Within
+from nomina.generation.trie import NO_NODE, Within
 
 if TYPE_CHECKING:
-    from nomina.generation.generator import Decoding, Generator, Memory
+    from nomina.generation.generator import Decoding, Generator
 
 _EVERY = 4  # steps on a GPU, which is waited for then
 _LEAVING = 0.25  # share of mentions whose search is over that is worth copying the others
-_TOGETHER = 16  # names of a mention that are scored side by side
 
 
 class Batch(NamedTuple):
@@ -240,70 +238,3 @@ def _are_over(state: _State, search: Search, steps: int) -> Tensor:
     reachable = state.scores[:, 0] / steps**search.length_penalty
     over: Tensor = reachable <= state.found.scores[:, (search.certain or search.beams) - 1]
     return over
-
-
-def score_candidates(generator: Generator, trie: Trie, batch: Batch, rows: Ints) -> NDArray[np.float32]:
-    """The sums of given names, which a search among them alone would find with as many beams: exact, and no search.
-
-    Args:
-        generator: what scores tokens.
-        trie: where the rows' paths are.
-        batch: n mentions.
-        rows: (n, c) of each mention, -1 where there are fewer.
-
-    Returns:
-        float32, (n, c); -inf where there is no row, or one that is retired or has no path.
-    """
-    asked = rows.ravel()
-    if trie.alive is not None:
-        asked = np.where((asked >= 0) & trie.alive.rows[asked], asked, -1)
-    tokens, lengths = trie.paths(asked)
-    paths = np.zeros((rows.size, int(lengths.max(initial=0))), np.int64)
-    paths[np.arange(paths.shape[1]) < lengths[:, None]] = tokens
-    there = torch.from_numpy(lengths.reshape(rows.shape)).to(batch.ids.device)
-    names = torch.from_numpy(paths.reshape(*rows.shape, -1)).to(batch.ids.device)
-    found: NDArray[np.float32] = score_paths(generator, batch, names, there).cpu().numpy()
-    return found
-
-
-def score_paths(generator: Generator, batch: Batch, paths: Tensor, lengths: Tensor) -> Tensor:
-    """The summed log-probabilities of c names for each of n mentions, which share what is computed of the mention.
-
-    Args:
-        generator: what scores tokens.
-        batch: n mentions.
-        paths: int64, (n, c, l): tokens, the end included; any token behind a name.
-        lengths: int64, (n, c): tokens of each name; of a name without any the sum is -inf.
-
-    Returns:
-        float32, (n, c).
-    """
-    sums = torch.where(lengths > 0, 0.0, -torch.inf)
-    if not paths.numel():
-        return sums
-    with torch.inference_mode():
-        memory = generator.encode(batch.ids, batch.mask)
-        # By length, so that few steps are made for names that have ended.
-        ordered, order = lengths.sort(1, descending=True)
-        paths = paths.gather(1, order[..., None].expand_as(paths))
-        found = [
-            _written(generator, memory, batch, part, until)
-            for part, until in zip(torch.split(paths, _TOGETHER, 1), torch.split(ordered, _TOGETHER, 1), strict=True)
-        ]
-        return sums + torch.zeros_like(sums).scatter(1, order, torch.cat(found, 1))
-
-
-def _written(generator: Generator, memory: Memory, batch: Batch, paths: Tensor, lengths: Tensor) -> Tensor:
-    """As ``score_paths``, of a few names; 0 for one without tokens."""
-    sums, most = torch.zeros(lengths.shape, device=lengths.device), int(lengths.max())
-    if not most:
-        return sums
-    decoding = generator.decoding(memory, batch.prefixes, batch.prefix_mask, lengths.shape[1], most)
-    logits = decoding.logits[:, None].expand(-1, lengths.shape[1], -1)
-    for place in range(most):
-        if place:
-            logits = decoding.step(paths[:, :, place - 1])
-        tokens = paths[:, :, place]
-        steps = logits.gather(-1, tokens[..., None])[..., 0] - logits.logsumexp(-1)
-        sums += torch.where(place < lengths, steps, 0.0)
-    return sums

@@ -184,7 +184,7 @@ class GenerativeLinker(Linker):
 
     def _scored(self, batch: Batch, tasks: Sequence[_Task]) -> tuple[Ints, Ints, NDArray[np.float32]]:
         """As ``_searched``, of candidates."""
-        from nomina.generation.search import score_candidates
+        from nomina.generation.scoring import score_candidates
 
         rows = _rows(tasks)
         sums = score_candidates(self.generator, self.trie, batch, rows)
@@ -193,7 +193,7 @@ class GenerativeLinker(Linker):
 
     def _sums(self, tasks: Sequence[_Task]) -> NDArray[np.float32]:
         """The log-probabilities of candidates, (tasks, c)."""
-        from nomina.generation.search import score_candidates
+        from nomina.generation.scoring import score_candidates
 
         batch = batch_of(self.generator, [task.prompted for task in tasks])
         return score_candidates(self.generator, self.trie, batch, _rows(tasks))
