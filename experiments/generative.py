@@ -117,7 +117,7 @@ def command_line() -> argparse.Namespace:
     pre.add_argument("--similar", action="store_true", help="targets are the most similar synonyms (ANGEL)")
     pre.add_argument("--merge", action=argparse.BooleanOptionalAction, default=True, help="same concepts are one")
     fine = options.add_argument_group("finetune")
-    fine.add_argument("--model", type=Path)
+    fine.add_argument("--model", type=Path, help="a generator, or an encoder: one that was not pre-trained")
     fine.add_argument("--corpus", default="ncbi", help="ncbi, bc5cdr or aap-0")
     fine.add_argument("--seeds", type=int, nargs="*", default=[0])
     fine.add_argument("--epochs", type=float, default=10.0)
@@ -258,7 +258,7 @@ def finetune(arguments: argparse.Namespace, device: torch.device, record: Record
     targets = None
     for seed in arguments.seeds:
         torch.manual_seed(seed)
-        generator = started(arguments, generation.load(arguments.model), device)
+        generator = started(arguments, generation.begin(arguments.model, arguments.layers), device)
         names = name_set(dictionary.concepts, arguments.names, seed)
         if targets is None or "random" in (arguments.target, arguments.names):
             options = TargetOptions(arguments.target, arguments.top, seed)
