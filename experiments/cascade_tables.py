@@ -12,9 +12,9 @@ HEAD = """## Cascade
 
 Development mentions in their texts, the first concept, any id; a mention that the KB lacks is always wrong. Weights are
 learnt on other documents than they are judged on, the generator was fine-tuned on the training set. A part alone ranks
-all names. A mention whose best concept is {sure:.0%} likely to be right is given to no further part. Differences to the
-cascade in points, with the exact McNemar test over mentions. ECE: how far probabilities are from what is right, of
-which 0.01 is a point. Generator on: {cards}.
+all names. A mention whose best concept is as likely to be right as "sure" says is given to no further part. Differences
+to the cascade in points, with the exact McNemar test over mentions. ECE: how far probabilities are from what is right,
+of which 0.01 is a point. Generator on: {cards}.
 """
 COLUMNS = {
     "dictionary": "dictionary", "tfidf": "TF-IDF", "embedding": "embedding", "generative": "generator",
@@ -32,17 +32,17 @@ def section(results: Path) -> Iterator[str]:
     if not found:
         return
     cards = sorted({result["card"] or "CPU" for result in found})
-    yield HEAD.format(sure=found[0].get("sure", SURE), cards=", ".join(cards))
-    head = ["development set", "mentions", "cascade", *COLUMNS.values(), "asked of the generator", "ECE"]
-    pairs = [(corpus, figures) for result in found for corpus, figures in result["metrics"].items()]
-    yield from table(head, (_row(corpus, figures) for corpus, figures in pairs))
+    yield HEAD.format(cards=", ".join(cards))
+    head = ["development set", "mentions", "sure", "cascade", *COLUMNS.values(), "asked of the generator", "ECE"]
+    rows = ((result.get("sure", SURE), *pair) for result in found for pair in result["metrics"].items())
+    yield from table(head, (_row(*row) for row in rows))
     yield ""
 
 
-def _row(corpus: str, figures: dict[str, Any]) -> list[str]:
+def _row(sure: float, corpus: str, figures: dict[str, Any]) -> list[str]:
     others = [_against(figures["against"][name]) for name in COLUMNS]
     reached = figures["parts"][-1]["reached"] / figures["mentions"]
-    return [NAMES[corpus], f"{figures['mentions']:,}", f"**{100 * figures['accuracy']:.1f}**", *others,
+    return [NAMES[corpus], f"{figures['mentions']:,}", f"{sure:.0%}", f"**{100 * figures['accuracy']:.1f}**", *others,
             f"{reached:.0%}", f"{figures['ece']:.3f}"]  # fmt: skip
 
 
