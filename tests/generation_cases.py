@@ -108,6 +108,9 @@ class SmallDecoding(Decoding):
     def keep(self, mentions: Tensor) -> None:
         self.state = self.state[mentions]
 
+    def join(self, others: Sequence[SmallDecoding]) -> None:
+        self.state = torch.cat([self.state, *(other.state for other in others)])
+
     def reorder(self, parents: Tensor) -> None:
         self.state = self.state.gather(1, parents[..., None].expand(-1, -1, self.state.shape[-1]))
 

@@ -97,6 +97,27 @@ class DeviceTrie:
         which = torch.tensor([numbers[id(each)] for each in given], device=self.device)
         return Marked(parts[0][None] if len(parts) == 1 else torch.stack(parts), which[:, None, None])
 
+    def joined(self, marked: Sequence[Marked | None], counts: Sequence[int]) -> Marked | None:
+        """The restrictions of several batches of mentions, ``counts`` of each; what no mention has any more is dropped.
+
+        Restrictions that share their memory, as one of all batches does, stay one.
+        """
+        if all(each is None for each in marked):
+            return None
+        tables: dict[int, tuple[int, Tensor]] = {}
+        which, size = [], 0
+        for each, count in zip(marked, counts, strict=True):
+            nodes = self._mark(None)[None] if each is None else each.nodes
+            numbers = torch.zeros((count, 1, 1), dtype=torch.int64, device=self.device) if each is None else each.which
+            if len(nodes) > 1:
+                used, numbers = torch.unique(numbers, return_inverse=True)
+                nodes = nodes[used]
+            place, _ = tables.setdefault(0 if each is None else nodes.data_ptr(), (size, nodes))
+            size = max(size, place + len(nodes))
+            which.append(numbers + place)
+        (_, first), *more = tables.values()
+        return Marked(torch.cat([first, *(nodes for _, nodes in more)]) if more else first, torch.cat(which))
+
     def children(self, nodes: Tensor, width: int, marked: Marked | None = None) -> tuple[Tensor, Tensor]:
         """The edges of nodes.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -37,8 +38,9 @@ class Decoding(ABC):
     """Beams of n mentions that grow token by token; every shape is known before the first step.
 
     Attributes:
-        logits: (n, V) float32, behind the prefix, where all beams of a mention are equal.
-        fixed: the number of mentions cannot change, as with graphs: there is no ``keep``.
+        logits: (n, V) float32, behind the prefix, where all beams of a mention are equal. They need not be there any
+            more after ``keep`` and ``join``.
+        fixed: the number of mentions cannot change, as with graphs: there is no ``keep`` and no ``join``.
     """
 
     logits: Tensor
@@ -74,6 +76,20 @@ class Decoding(ABC):
 
         Args:
             mentions: their numbers, (m,) int64 in 0 .. n - 1.
+        """
+
+    @abstractmethod
+    def join(self, others: Sequence[Self]) -> None:
+        """Go on with the mentions of other decodings behind one's own; not where one is ``fixed``.
+
+        As many steps as the one with the most was asked for can be made; it is up to who asks that a mention's own
+        tokens still fit the decoder's positions.
+
+        Args:
+            others: of the same generator and as many beams, which are of no use afterwards.
+
+        Raises:
+            UsageError: they have made more or fewer steps.
         """
 
 

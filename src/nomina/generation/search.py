@@ -4,13 +4,15 @@ A name is worth the sum of its tokens' log-probabilities over the whole vocabula
 search may end when no unfinished name of a mention can beat its finished ones. A step is a fixed number of operations
 on tables of fixed shapes for all mentions and beams of a batch, and nothing of it is awaited. Which mentions have ended
 is asked every few steps, and the others go on alone once enough have: the longest names of a batch take many times the
-steps of most. With graphs, whose shapes are fixed, they go on together.
+steps of most. With graphs, whose shapes are fixed, they go on together. What is left of several batches can go on
+together as well (``pool.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -43,6 +45,14 @@ class Batch(NamedTuple):
     mask: Tensor
     prefixes: Tensor
     prefix_mask: Tensor
+
+
+class Asked(NamedTuple):
+    """A batch with its restrictions and starts, see ``beam_search``."""
+
+    batch: Batch
+    within: Within | Sequence[Within | None] | None = None
+    starts: Ints | None = None
 
 
 class Found(NamedTuple):
@@ -96,12 +106,105 @@ def fitting(search: Search, generator: Generator, batch: Batch) -> Search:
     return replace(search, most=max(1, min(search.most, generator.longest - batch.prefixes.shape[1])))
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """A search between two steps: unfinished names by score, (n, beams), and the table of finished ones."""
 
     nodes: Tensor
     scores: Tensor
     found: Found
+
+
+@dataclass(slots=True)
+class Run:
+    """Mentions whose search goes on side by side.
+
+    Attributes:
+        trie: what may be written.
+        decoding: their beams.
+        search: how names are looked for.
+        widths: how wide the table of children is in each step.
+        marked: their restrictions.
+        numbers: int64, (n,): their places among all that are asked for.
+        state: their names.
+        ended: takes the numbers and names of those whose search is over.
+        step: steps that are made.
+        following: tokens of the unfinished names that the decoder has not read, and the beams they continue.
+    """
+
+    trie: DeviceTrie
+    decoding: Decoding
+    search: Search
+    widths: list[int]
+    marked: Marked | None
+    numbers: Tensor
+    state: State
+    ended: list[tuple[Tensor, Found]]
+    step: int = 0
+    following: tuple[Tensor, Tensor] | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def go_on(self, pauses: Collection[int] = (), few: int = 0) -> bool:
+        """Search to the end, or until after one of the steps ``pauses`` no more than ``few`` mentions are left.
+
+        Returns:
+            Whether there are such, which nothing but they are left of; never where the decoding is ``fixed``.
+        """
+        every = 1 if self.trie.device.type == "cpu" else _EVERY
+        while self.step < len(self.widths):
+            self._advance()
+            pausing = self.step in pauses
+            if self.step == len(self.widths) or (self.step % every and not pausing):
+                continue
+            over = _are_over(self.state, self.search, len(self.widths))
+            left = len(self) - int(over.sum())
+            if not left:
+                break
+            if self.decoding.fixed:
+                continue
+            pausing = pausing and left <= few
+            if left < len(self) and (pausing or left <= (1 - _LEAVING) * len(self)):
+                self._part(over)
+            if pausing:
+                return True
+        self.ended.append((self.numbers, self.state.found))
+        return False
+
+    def _advance(self) -> None:
+        if self.following is None:
+            logits = self.decoding.logits[:, None]
+        else:
+            tokens, parents = self.following
+            self.decoding.reorder(parents)
+            logits = self.decoding.step(tokens)
+        width, self.step = self.widths[self.step], self.step + 1
+        self.state, *following = _step(self.trie, self.state, logits, self.search, width, self.step, self.marked)
+        self.following = following[0], following[1]
+
+    def _part(self, over: Tensor) -> None:
+        """Mentions whose search is over leave."""
+        (gone,), (kept,) = torch.where(over), torch.where(~over)
+        self.ended.append((self.numbers[gone], Found(*(part[gone] for part in self.state.found))))
+        nodes, scores, found = self.state
+        self.state = State(nodes[kept], scores[kept], Found(*(part[kept] for part in found)))
+        self.marked = self.marked and Marked(self.marked.nodes, self.marked.which[kept])
+        self.numbers = self.numbers[kept]
+        if self.following is not None:
+            self.following = self.following[0][kept], self.following[1][kept]
+        self.decoding.keep(kept)
+
+    def join(self, others: Sequence[Run]) -> None:
+        """The mentions of others go on behind one's own; all are of one search and have made one step or more."""
+        runs = [self, *others]
+        self.marked = self.trie.joined([run.marked for run in runs], [len(run) for run in runs])
+        self.widths = [max(part) for part in zip_longest(*(run.widths for run in runs), fillvalue=0)]
+        self.numbers = torch.cat([run.numbers for run in runs])
+        nodes, scores, found = zip(*(run.state for run in runs), strict=True)
+        self.state = State(torch.cat(nodes), torch.cat(scores), _together(found))
+        tokens, parents = zip(*(run.following for run in runs if run.following), strict=True)
+        self.following = torch.cat(tokens), torch.cat(parents)
+        self.decoding.join([run.decoding for run in others])
 
 
 def beam_search(
@@ -118,55 +221,57 @@ def beam_search(
         generator: what scores tokens.
         trie: what may be written.
         batch: the mentions.
-        search: how.
+        search: how; names that do not fit the decoder behind the batch's prefixes are not found (``fitting``).
         within: see ``DeviceTrie.marked``.
         starts: (n,) node at which each mention starts, -1 for none: behind a forced start that the batch's prefixes
             hold too, or of ``Trie.of_rows``. The root where None.
     """
-    search, n = search or Search(), len(batch.ids)
-    places = np.full(n, trie.root) if starts is None else np.asarray(starts)
+    ended: list[tuple[Tensor, Found]] = []
+    with torch.inference_mode():
+        run = begin(generator, trie, Asked(batch, within, starts), search or Search(), ended)
+        if run is not None:
+            run.go_on()
+        (found,) = in_order(ended, [len(batch.ids)])
+    return found
+
+
+def begin(
+    generator: Generator,
+    trie: DeviceTrie,
+    asked: Asked,
+    search: Search,
+    ended: list[tuple[Tensor, Found]],
+    first: int = 0,
+) -> Run | None:
+    """A search before its first step, for mentions that are numbered from ``first`` on.
+
+    Returns:
+        None where there is nothing to look for, which is said to ``ended``.
+    """
+    batch, n = asked.batch, len(asked.batch.ids)
+    search = fitting(search, generator, batch)
+    places = np.full(n, trie.root) if asked.starts is None else np.asarray(asked.starts)
     widths = _widths(trie, places, search)
     state = _start(places, search.beams, trie.device)
+    numbers = torch.arange(first, first + n, device=trie.device)
     if not widths or not n:
-        return state.found
-    with torch.inference_mode():
-        memory = generator.encode(batch.ids, batch.mask)
-        decoding = generator.decoding(memory, batch.prefixes, batch.prefix_mask, search.beams, len(widths))
-        return _all_steps(decoding, trie, state, search, widths, trie.marked(within, n))
+        ended.append((numbers, state.found))
+        return None
+    memory = generator.encode(batch.ids, batch.mask)
+    decoding = generator.decoding(memory, batch.prefixes, batch.prefix_mask, search.beams, len(widths))
+    return Run(trie, decoding, search, widths, trie.marked(asked.within, n), numbers, state, ended)
 
 
-def _all_steps(
-    decoding: Decoding, trie: DeviceTrie, state: _State, search: Search, widths: Sequence[int], marked: Marked | None
-) -> Found:
-    every = 1 if trie.device.type == "cpu" else _EVERY
-    found, left = state.found, torch.arange(len(state.nodes), device=trie.device)
-    logits = decoding.logits[:, None]
-    for step, width in enumerate(widths, start=1):
-        state, tokens, parents = _step(trie, state, logits, search, width, step, marked)
-        if step == len(widths):
-            break
-        if step % every == 0:
-            over = _are_over(state, search, len(widths))
-            share = float(over.float().mean())
-            if share == 1:
-                break
-            if share >= _LEAVING and not decoding.fixed:
-                found, (kept,) = _noted(found, left, state.found), torch.where(~over)
-                state, marked = _only(state, kept), marked and Marked(marked.nodes, marked.which[kept])
-                left, tokens, parents = left[kept], tokens[kept], parents[kept]
-                decoding.keep(kept)
-        decoding.reorder(parents)
-        logits = decoding.step(tokens)
-    return _noted(found, left, state.found)
+def in_order(ended: Sequence[tuple[Tensor, Found]], sizes: Sequence[int]) -> Iterator[Found]:
+    """The names of batches of given sizes, out of what ended in any order."""
+    order = torch.cat([numbers for numbers, _ in ended]).argsort()
+    found = Found(*(part[order] for part in _together([found for _, found in ended])))
+    for parts in zip(*(torch.split(part, list(sizes)) for part in found), strict=True):
+        yield Found(*parts)
 
 
-def _noted(found: Found, mentions: Tensor, new: Found) -> Found:
-    """The tables of all mentions, those of some brought up to date."""
-    return Found(*(old.index_copy(0, mentions, part) for old, part in zip(found, new, strict=True)))
-
-
-def _only(state: _State, mentions: Tensor) -> _State:
-    return _State(state.nodes[mentions], state.scores[mentions], Found(*(part[mentions] for part in state.found)))
+def _together(found: Sequence[Found]) -> Found:
+    return Found(*map(torch.cat, zip(*found, strict=True)))
 
 
 def _widths(trie: DeviceTrie, starts: Ints, search: Search) -> list[int]:
@@ -182,17 +287,17 @@ def _padded(widths: Sequence[int], to: int) -> list[int]:
     return [*widths, *[0] * (to - len(widths))]
 
 
-def _start(places: Ints, beams: int, device: torch.device) -> _State:
+def _start(places: Ints, beams: int, device: torch.device) -> State:
     n = len(places)
     nodes = torch.from_numpy(places.astype(np.int64)).to(device)[:, None]
     scores = torch.zeros((n, 1), device=device)
     empty = torch.full((n, beams), NO_NODE, device=device)
-    return _State(nodes, scores, Found(empty, torch.full((n, beams), -torch.inf, device=device), empty.clamp(min=0)))
+    return State(nodes, scores, Found(empty, torch.full((n, beams), -torch.inf, device=device), empty.clamp(min=0)))
 
 
 def _step(
-    trie: DeviceTrie, state: _State, logits: Tensor, search: Search, width: int, step: int, marked: Marked | None
-) -> tuple[_State, Tensor, Tensor]:
+    trie: DeviceTrie, state: State, logits: Tensor, search: Search, width: int, step: int, marked: Marked | None
+) -> tuple[State, Tensor, Tensor]:
     """One more token: the state, the tokens of its unfinished names, and which of the last ones each continues."""
     edges, sums = _continuations(trie, state, logits, search, width, marked)
     scores, places = sums.topk(2 * search.beams)
@@ -204,11 +309,11 @@ def _step(
     # What ran out goes on as no node, whose score stays -inf, so that shapes need not change.
     following = torch.where(live > -torch.inf, nodes.gather(1, best), NO_NODE)
     parents = places.gather(1, best) // width
-    return _State(following, live, found), trie.tokens(chosen.gather(1, best)), parents
+    return State(following, live, found), trie.tokens(chosen.gather(1, best)), parents
 
 
 def _continuations(
-    trie: DeviceTrie, state: _State, logits: Tensor, search: Search, width: int, marked: Marked | None
+    trie: DeviceTrie, state: State, logits: Tensor, search: Search, width: int, marked: Marked | None
 ) -> tuple[Tensor, Tensor]:
     """All edges that may follow, and their sums: (n, beams * width); -inf where there is none."""
     edges, there = trie.children(state.nodes, width, marked)
@@ -233,7 +338,7 @@ def _kept(found: Found, nodes: Tensor, scores: Tensor, search: Search, step: int
     return Found(torch.where(there, nodes, NO_NODE), best, torch.where(there, lengths, 0))
 
 
-def _are_over(state: _State, search: Search, steps: int) -> Tensor:
+def _are_over(state: State, search: Search, steps: int) -> Tensor:
     """Whether no unfinished name of a mention can come among the best of its table any more, (n,)."""
     reachable = state.scores[:, 0] / steps**search.length_penalty
     over: Tensor = reachable <= state.found.scores[:, (search.certain or search.beams) - 1]

@@ -8,9 +8,9 @@ host, and no shape depends on data, so that CUDA graphs can hold it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -145,9 +145,38 @@ class BartDecoding(Decoding):
     def keep(self, mentions: Tensor) -> None:
         """See ``Decoding.keep``."""
         with plainly(mentions.device):
-            self.written, self.source = (part.index_select(2, mentions) for part in (self.written, self.source))
+            written = self.written[:, :, :, :, : self._end()]
+            self.written, self.source = (part.index_select(2, mentions) for part in (written, self.source))
             self.source_seen, self.seen = self.source_seen[mentions], self.seen[mentions]
             self.position = self.position[mentions]
+            self.logits = self.logits.new_empty(0, self.logits.shape[1])
+
+    def join(self, others: Sequence[Self]) -> None:
+        """See ``Decoding.join``. Prefixes are padded on the left, sources on the right."""
+        parts = [self, *others]
+        equally_deep(part.done for part in parts)
+        prefix, source = (max(sizes) for sizes in zip(*((p.prefix, p.source.shape[4]) for p in parts), strict=True))
+        most, n = max(part.most for part in parts), sum(len(part.position) for part in parts)
+        with plainly(self.written.device):
+            depth, two, _, heads, _, width = self.written.shape
+            size, keys = _rounded(prefix + most * self.beams), prefix + self.done * self.beams
+            written = self.written.new_zeros(depth, two, n, heads, min(_rounded(keys), size), width)
+            kept, unseen = self.source.new_zeros(depth, two, n, heads, source, width), float("-inf")
+            kept_seen = self.source_seen.new_full((n, 1, 1, source), unseen)
+            seen = self.seen.new_full((n, self.beams, size), unseen)
+            start = 0
+            for part in parts:
+                mentions, first = slice(start, start + len(part.position)), prefix - part.prefix
+                written[:, :, mentions, :, first:keys] = part.written[:, :, :, :, : keys - first]
+                seen[mentions, :, first:keys] = part.seen[:, :, : keys - first]
+                kept[:, :, mentions, :, : part.source.shape[4]] = part.source
+                kept_seen[mentions, ..., : part.source.shape[4]] = part.source_seen
+                start = mentions.stop
+            self.written, self.seen, self.source, self.source_seen = written, seen, kept, kept_seen
+            self.position = torch.cat([part.position for part in parts])
+            self.slots += prefix - self.prefix
+            self.logits = self.logits.new_empty(0, self.logits.shape[1])
+        self.prefix, self.most, self.size = prefix, most, size
 
     def _layers(self, tokens: Tensor, positions: Tensor, slots: Tensor, seen: Tensor) -> Tensor:
         """Hidden states (n, q, d) of tokens (n, q) that are written to ``slots`` (q,) and see ``seen`` (n, q, keys)."""
@@ -192,6 +221,16 @@ def few_queries(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> 
     """
     weights = torch.matmul(queries * queries.shape[-1] ** -0.5, keys.transpose(-1, -2)) + mask
     return torch.matmul(weights.softmax(-1), values)
+
+
+def equally_deep(steps: Iterable[int]) -> None:
+    """Decodings that are joined have made as many steps.
+
+    Raises:
+        UsageError: they have not.
+    """
+    if len(set(steps)) > 1:
+        raise UsageError("decodings that have made different numbers of steps cannot go on together")
 
 
 @contextmanager
