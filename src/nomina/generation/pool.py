@@ -8,7 +8,7 @@ steps a batch of which half or less is left waits for others.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import torch
@@ -65,11 +65,11 @@ class _Pool:
     waiting: dict[tuple[int, Search], list[Run]] = field(default_factory=dict)
     size: int = 0
 
-    def take(self, run: Run | None, pauses: Collection[int] = _PAUSES) -> None:
-        """Search until it is over or waits, and so on with what need not wait any longer."""
+    def take(self, run: Run | None, *, last: bool = False) -> None:
+        """Search until it is over or, unless it is the last, waits; and so on with what need not wait any longer."""
         while run is not None:
             self.size = max(self.size, len(run))
-            if run.go_on(pauses, int(_SHARE * self.size)):
+            if run.go_on(() if last else _PAUSES, int(_SHARE * self.size)):
                 self.waiting.setdefault((run.step, run.search), []).append(run)
             run = self._ready()
 
@@ -77,7 +77,7 @@ class _Pool:
         """Search on until nothing waits, the shortest names first, so that they can wait for longer ones."""
         while self.waiting:
             run = self._joined(min(self.waiting, key=lambda key: key[0]))
-            self.take(run, _PAUSES if self.waiting else ())
+            self.take(run, last=not self.waiting)
 
     def _ready(self) -> Run | None:
         """What fills a batch, or the most that wait together where too many wait."""
