@@ -24,7 +24,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 pytest.importorskip("transformers", reason="needs the extra train")
 pytestmark = pytest.mark.extras
 
-from generation_cases import END, PAD, Small, every_sum  # noqa: E402
+from generation_cases import END, PAD, Small, SmallDecoding, every_sum  # noqa: E402
 
 from nomina.linkers.generative import GenerativeLinker, batch_of  # noqa: E402
 
@@ -94,6 +94,23 @@ def test_all_names_are_ranked_by_their_probability(kb) -> None:
         np.testing.assert_allclose(ranking.scores[i, : len(expected)], [1 / (1 - sums[r]) for r in expected], atol=1e-5)
         assert set(ranking.rules[i, : len(expected)]) == {Rule.GENERATIVE}
         assert np.isinf(ranking.scores[i, len(expected) :]).all()
+
+
+def test_what_is_left_of_many_batches_goes_on_together(make_kb, monkeypatch) -> None:
+    joined: list[int] = []
+    monkeypatch.setattr("nomina.generation.pool._PAUSES", range(2, 9))
+    monkeypatch.setattr("nomina.generation.pool._SHARE", 1)
+    join = SmallDecoding.join
+    monkeypatch.setattr(SmallDecoding, "join", lambda self, others: (joined.append(len(others)), join(self, others)))
+    asked = [query(f"{first} {last}") for first in WORDS[3:] for last in WORDS[3:9]]
+    long = [f"{first} {second} toe of short heart" for first in WORDS[3:9] for second in WORDS[3:9]]
+    linker = GenerativeLinker(make_kb({"C:1": tuple(WORDS[3:9]), "C:2": tuple(long)}), generator(), batch=10)
+    together = linker.rank(asked, 1)
+    assert joined
+    for i, each in enumerate(asked):
+        alone = linker.rank([each], 1)
+        assert alone.rows[0].tolist() == together.rows[i].tolist()
+        np.testing.assert_allclose(alone.scores[0], together.scores[i], atol=1e-5)
 
 
 def test_names_that_are_tokenised_alike_share_a_score(kb) -> None:

@@ -29,7 +29,7 @@ from nomina.types import Query
 
 if TYPE_CHECKING:
     from nomina.generation.generator import Generator
-    from nomina.generation.search import Batch
+    from nomina.generation.search import Asked, Batch
 
 Ints = NDArray[np.int64]
 
@@ -158,36 +158,42 @@ class GenerativeLinker(Linker):
         tasks.sort(key=lambda task: (len(task.prompted.source), len(task.prompted.prefix)))
         k = ranking.rows.shape[1]
         size = self._batch if self.candidates is None else max(1, self._batch // _FEWER)
-        for start in range(0, len(tasks), size):
-            part = tasks[start : start + size]
-            # Graphs are captured for each shape, of which there should be few.
-            graphs = self._graphs and self.candidates is None and len(part) == size and _is_on_gpu(self.generator)
-            self.generator.graphs = graphs
-            batch = batch_of(self.generator, [task.prompted for task in part], _MULTIPLE if graphs else 1)
-            found = self._searched(batch, k, within) if self.candidates is None else self._scored(batch, part)
-            for task, rows, scores in zip(part, *_ordered(*found, len(batch.ids), k), strict=False):
+        parts = [tasks[start : start + size] for start in range(0, len(tasks), size)]
+        found = self._searched(parts, k, within) if self.candidates is None else map(self._scored, parts)
+        for part, names in zip(parts, found, strict=True):
+            for task, rows, scores in zip(part, *_ordered(*names, len(part), k), strict=True):
                 ranking.rows[task.places], ranking.scores[task.places] = rows, 1 / (1 - scores)
                 ranking.rules[task.places] = np.where(rows == NO_ROW, 0, Rule.GENERATIVE)
         ranking.scores[ranking.rows == NO_ROW] = -np.inf
 
-    def _searched(self, batch: Batch, k: int, within: Within | None) -> tuple[Ints, Ints, NDArray[np.float32]]:
+    def _searched(
+        self, parts: Sequence[Sequence[_Task]], k: int, within: Within | None
+    ) -> Iterator[tuple[Ints, Ints, NDArray[np.float32]]]:
         """Mentions, rows and summed log-probabilities of what was found, side by side; the best k are certain."""
-        from nomina.generation.search import beam_search, fitting
+        from nomina.generation.pool import beam_searches
 
-        certain = min(max(k, 1), self._beams)
-        search = fitting(replace(self._search, certain=certain), self.generator, batch)
-        found = beam_search(self.generator, self._device_trie, batch, search, within)
-        nodes, sums = found.nodes.cpu().numpy().ravel(), found.scores.cpu().numpy().ravel()
-        rows, offsets = self.trie.rows_of(nodes, within)
-        places = np.repeat(np.arange(len(nodes)), np.diff(offsets))
-        return places // search.beams, rows, sums[places]
+        search = replace(self._search, certain=min(max(k, 1), self._beams))
+        asked = self._asked(parts, within)
+        for found in beam_searches(self.generator, self._device_trie, asked, search):
+            nodes, sums = found.nodes.cpu().numpy().ravel(), found.scores.cpu().numpy().ravel()
+            rows, offsets = self.trie.rows_of(nodes, within)
+            places = np.repeat(np.arange(len(nodes)), np.diff(offsets))
+            yield places // search.beams, rows, sums[places]
 
-    def _scored(self, batch: Batch, tasks: Sequence[_Task]) -> tuple[Ints, Ints, NDArray[np.float32]]:
-        """As ``_searched``, of candidates."""
-        from nomina.generation.scoring import score_candidates
+    def _asked(self, parts: Sequence[Sequence[_Task]], within: Within | None) -> Iterator[Asked]:
+        """Batches, each made when its search begins: it is then that the generator is asked for graphs, or not."""
+        from nomina.generation.search import Asked
 
-        rows = _rows(tasks)
-        sums = score_candidates(self.generator, self.trie, batch, rows)
+        for part in parts:
+            # Graphs are captured for each shape, of which there should be few.
+            graphs = self._graphs and len(part) == self._batch and _is_on_gpu(self.generator)
+            self.generator.graphs = graphs
+            prompted = [task.prompted for task in part]
+            yield Asked(batch_of(self.generator, prompted, _MULTIPLE if graphs else 1), within)
+
+    def _scored(self, tasks: Sequence[_Task]) -> tuple[Ints, Ints, NDArray[np.float32]]:
+        """As ``_searched``, of candidates of one batch."""
+        rows, sums = _rows(tasks), self._sums(tasks)
         mentions, columns = np.nonzero(np.isfinite(sums))
         return mentions, rows[mentions, columns], sums[mentions, columns]
 
