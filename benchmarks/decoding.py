@@ -11,6 +11,8 @@
 - Mentions stand alone, without a text around; those of ``--mentions`` (the same layout) or else names, drawn. They are
   distinct, and times are from tokens to leaves, the best of ``--repeat``. On a CPU that others use too, the figure of a
   core's seconds counts; ``OMP_WAIT_POLICY=PASSIVE`` keeps waiting out of it.
+- Batches are timed one after another; ``pooled``: as one search over all, in which what is left of several goes on
+  together; ``mentions_a_second_first_name``: the same, until the first name of each mention is beyond change.
 
 The reference is asked ``--reference`` mentions, one and 64 at a time, in float32 and bfloat16. ``generate`` counts
 positions of a left-padded prefix from the padding on, so that its batches are of prefixes of one length: the mentions
@@ -47,8 +49,9 @@ from nomina import generation
 from nomina.generation.device import DeviceTrie
 from nomina.generation.generator import Generator
 from nomina.generation.layers import layered
+from nomina.generation.pool import beam_searches
 from nomina.generation.prompt import Prompt, Prompted
-from nomina.generation.search import Search, beam_search, fitting
+from nomina.generation.search import Asked, Batch, Found, Search, beam_search
 from nomina.generation.trie import FlatTrie
 from nomina.linkers.generative import batch_of, spelling_of
 from nomina.types import Document, Mention, Query
@@ -90,19 +93,30 @@ def main() -> None:
     report.memory(generator, device_trie, prompted, search, len(names), encoder_of(generator))
     for setting in SETTINGS if given.device != "cpu" else ("float32",):
         with precision(generator, setting):
-            for graphs in (False, True) if given.device != "cpu" else (False,):
-                generator.graphs = graphs
-                for batch in given.batches:
-                    run = run_of(generator, device_trie, prompted[: batch * _BATCHES], search, batch)
-                    title = f"{setting}{', graphs' if graphs else ''}, batch {batch}"
-                    seconds, core_seconds = best_of(run, given.repeat)
-                    timed = min(batch * _BATCHES, len(prompted))
-                    report.add("mentions_a_second", title, timed / seconds)
-                    if given.device == "cpu":
-                        report.add("mentions_a_second_of_a_core", title, timed / core_seconds)
+            time_all(report, generator, device_trie, prompted, search, setting)
     generator.graphs = False
     if given.reference:
         compare(report, generator, trie, device_trie, most_alike(prompted, given.reference), search)
+
+
+def time_all(
+    report: Report, generator: Generator, trie: DeviceTrie, prompted: Sequence[Prompted], search: Search, setting: str
+) -> None:
+    """Mentions a second of each batch and way in one precision."""
+    given, kind = report.given, "mentions_a_second"
+    ways = [(kind, "", run_of, search), (kind, ", pooled", pooled_run_of, search)]
+    ways.append((f"{kind}_first_name", ", pooled", pooled_run_of, replace(search, certain=1)))
+    if given.device != "cpu":
+        ways.append((kind, ", graphs", run_of, search))
+    for kind, way, runs, how in ways:
+        generator.graphs = way == ", graphs"
+        for batch in given.batches:
+            asked = prompted[: batch * _BATCHES]
+            title = f"{setting}{way}, batch {batch}"
+            seconds, core_seconds = best_of(runs(generator, trie, asked, how, batch), given.repeat)
+            report.add(kind, title, len(asked) / seconds)
+            if given.device == "cpu":
+                report.add(f"{kind}_of_a_core", title, len(asked) / core_seconds)
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -206,19 +220,43 @@ def precision(generator: Generator, setting: str) -> Iterator[None]:
 def run_of(
     generator: Generator, trie: DeviceTrie, prompted: Sequence[Prompted], search: Search, size: int
 ) -> Callable[[], list[Any]]:
-    """What is timed: batches of like length, each filled up to one size and to lengths of a multiple."""
-    ordered = sorted(prompted, key=lambda each: (len(each.source), len(each.prefix)))
+    """What is timed: a search of each batch."""
+    asked = ordered(prompted)
 
     def run() -> list[Any]:
-        found = []
-        for start in range(0, len(ordered), size):
-            part = ordered[start : start + size]
-            batch = batch_of(generator, part, MULTIPLE, size)
-            best = beam_search(generator, trie, batch, fitting(search, generator, batch))
-            found.append((best.nodes.cpu(), best.scores.cpu()))
-        return found
+        batches = batches_of(generator, asked, size)
+        return [on_host(beam_search(generator, trie, batch, search)) for batch in batches]
 
     return run
+
+
+def pooled_run_of(
+    generator: Generator, trie: DeviceTrie, prompted: Sequence[Prompted], search: Search, size: int
+) -> Callable[[], list[Any]]:
+    """As ``run_of``, one search over all batches."""
+    asked = ordered(prompted)
+
+    def run() -> list[Any]:
+        batches = map(Asked, batches_of(generator, asked, size))
+        return [on_host(best) for best in beam_searches(generator, trie, batches, search)]
+
+    return run
+
+
+def ordered(prompted: Sequence[Prompted]) -> list[Prompted]:
+    """By length."""
+    return sorted(prompted, key=lambda each: (len(each.source), len(each.prefix)))
+
+
+def batches_of(generator: Generator, prompted: Sequence[Prompted], size: int) -> Iterator[Batch]:
+    """Batches of like length, each filled up to one size and to lengths of a multiple."""
+    for start in range(0, len(prompted), size):
+        yield batch_of(generator, prompted[start : start + size], MULTIPLE, size)
+
+
+def on_host(found: Found) -> tuple[torch.Tensor, torch.Tensor]:
+    """Leaves and sums, which wait for the device."""
+    return found.nodes.cpu(), found.scores.cpu()
 
 
 def best_of(run: Callable[[], Any], repeat: int) -> tuple[float, float]:
@@ -239,7 +277,7 @@ def names_found(
     found: Best = []
     for start in range(0, len(prompted), size):
         batch = batch_of(generator, prompted[start : start + size])
-        best = beam_search(generator, trie, batch, fitting(search, generator, batch))
+        best = beam_search(generator, trie, batch, search)
         for nodes, scores in zip(best.nodes.tolist(), best.scores.tolist(), strict=True):
             found.append([(node, score) for node, score in zip(nodes, scores, strict=True) if node >= 0])
     return found
@@ -278,7 +316,7 @@ def encoder_of(generator: Generator) -> torch.nn.Module:
 
 
 class Report:
-    """The figures, written after each."""
+    """The figures of a command line, written after each."""
 
     def __init__(self, given: argparse.Namespace, facts: dict[str, Any]) -> None:
         card = torch.cuda.get_device_name(0) if torch.cuda.is_available() and given.device != "cpu" else None
@@ -286,7 +324,7 @@ class Report:
         versions["tokenizers"] = tokenizers.__version__
         shown = {name: str(value) for name, value in vars(given).items() if name not in ("commit", "output")}
         shown |= {name: Path(shown[name]).name for name in ("generator", "names", "mentions")}
-        self._path = given.output
+        self.given, self._path = given, given.output
         self._found: dict[str, Any] = {
             "commit": given.commit,
             "command": shown,

@@ -50,6 +50,9 @@ def lines() -> Iterator[str]:
         said = [f"{share:.1%} of mentions have the same best name in bfloat16" for share in [same] if same is not None]
         if equal:
             said.append(f"names and sums are those of `generate` for {min(equal.values()):.0%}")
+        if first := one.get("mentions_a_second_first_name"):
+            how = max(first, key=first.__getitem__)
+            said.append(f"{first[how]:,.0f} mentions a second until the first name alone is certain ({how})")
         yield f"* `{name}.json`, commit {one['commit']}, torch {one['versions']['torch']}: {'; '.join(said)}."
 
 

@@ -66,8 +66,35 @@ def test_a_run_writes_its_figures(script, monkeypatch, tmp_path, capsys) -> None
     script.main()
     found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert (found["commit"], found["mentions"], found["command"]["beams"]) == ("abc", 5, "5")
-    assert list(found["mentions_a_second"]) == ["float32, batch 4"]
+    assert list(found["mentions_a_second"]) == ["float32, batch 4", "float32, pooled, batch 4"]
+    assert list(found["mentions_a_second_first_name"]) == ["float32, pooled, batch 4"]
     assert found["equal"] == {"float32, batch 1 of generate": 1.0, "float32, batch 64 of generate": 1.0}
     assert all(figure > 0 for figure in found["reference_mentions_a_second"].values())
     assert not list(tmp_path.glob("*.tmp"))
     assert str(found["equal"]["float32, batch 1 of generate"]) in capsys.readouterr().out
+
+
+def test_one_search_over_all_batches_finds_the_same(script) -> None:
+    torch.manual_seed(0)
+    generator = script.made("random-bart-tiny", names())
+    prompt = script.Prompt.of(generator, context=False)
+    prompted = prompt.of_parts([prompt.parts(script.alone(text)) for text in names()[:9]])
+    trie = script.DeviceTrie(script.trie_of(generator, names()), "cpu", generator.vocabulary)
+    given = (generator, trie, prompted, script.Search(3), 4)
+    plain, pooled = script.run_of(*given)(), script.pooled_run_of(*given)()
+    assert len(plain) == len(pooled) == 3
+    for (nodes, scores), (same, alike) in zip(plain, pooled, strict=True):
+        assert torch.equal(nodes, same)
+        torch.testing.assert_close(scores, alike)
+
+
+def test_the_page_tells_how_fast_the_first_name_is_found(script, monkeypatch, tmp_path) -> None:
+    page = importlib.import_module("decoding_page")
+    for name in page.FILES:
+        one = json.loads((page.RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        one["mentions_a_second_first_name"] = {"tf32, pooled, batch 64": 10.0, "bf16, pooled, batch 64": 2345.6}
+        (tmp_path / f"{name}.json").write_text(json.dumps(one), encoding="utf-8")
+    before = list(page.lines())
+    monkeypatch.setattr(page, "RESULTS", tmp_path)
+    told = "; 2,346 mentions a second until the first name alone is certain (bf16, pooled, batch 64)."
+    assert list(page.lines())[-1] == before[-1][:-1] + told
