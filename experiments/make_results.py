@@ -13,6 +13,7 @@ from typing import Any
 
 import ablation
 import cascade_tables
+import genbioel_tables
 import generative_tables
 import labels
 import paper_tables
@@ -115,6 +116,7 @@ def page(results: Path, published: Path, benchmarks: Path) -> str:
             *targets.section(results),
             *speed_tables.section(benchmarks, papers),
             *generative_tables.section(results),
+            *genbioel_tables.section(results, papers),
             *cascade_tables.section(results),
             *tuned(results),
             *tuned_published(results),

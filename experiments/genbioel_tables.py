@@ -1,0 +1,82 @@
+"""GenBioEL's tables 1 to 4 and 7 out of ``generative_runs.json`` beside the paper's figures, for ``RESULTS.md``."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tables import CORPORA, read, table
+
+HEAD = """## GenBioEL: with and without pre-training
+
+Tables 1, 2, 3 and 7 of the paper: test sets at 1 and 5 names, any id, "as-published-generative". Ours is the small
+generator of "Generation" (29.9M parameters; the paper's BART-large has 406M), without a text around the mention, from
+the long pre-training, fine-tuned as the development sets chose; NCBI with the dictionary that holds the mentions of the
+sets before. Mean ± deviation at 1 over {seeds} seeds, of AskAPatient over {folds} folds; "not pre-trained": one seed, of
+AskAPatient fold 0.
+"""
+ABLATIONS = """## GenBioEL: prompt, targets, names
+
+Table 4 on development sets at 1 and 5 (of NCBI with the dictionary without mentions), one seed, one change each.
+"""
+ROWS = {"ncbi": "published ", "bc5cdr": "clean ", "askapatient": "clean "}
+"""Corpora, and which dictionary's figures are the paper's."""
+CHANGES = {
+    "pre": "as it is: decoder prompt, target by TF-IDF, all names",
+    "no-prompt": "no decoder prompt",
+    "target-shortest": "target: the shortest synonym",
+    "target-random": "target: a random synonym",
+    "names-shortest": "names: the shortest of each concept",
+    "names-random": "names: a random one of each concept",
+}
+SYSTEMS = ("GenBioEL, fine-tuned", "GenBioEL, pre-trained and fine-tuned")
+FOLDS = range(10)
+
+Runs = dict[str, dict[str, Any]]
+
+
+def section(results: Path, papers: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """Both tables; nothing where the trainings were not recorded."""
+    found = read(results, "generative_runs.json")
+    if not found:
+        return
+    runs: Runs = {name: one["runs"][0] for name, one in found[0]["metrics"].items()}
+    seeds, folds = ({name for name in runs if name.startswith(f"pre-{corpus}-")} for corpus in ("ncbi", "aap"))
+    yield HEAD.format(seeds=len(seeds), folds=len(folds))
+    yield from table(["system", *(CORPORA[corpus] for corpus in ROWS)], _main(runs, papers["as-published-generative"]))
+    yield f"\n{ABLATIONS}"
+    changed = (
+        (what, *(_dev(runs, f"{name}-{corpus}") for corpus in ("ncbi", "bc5cdr"))) for name, what in CHANGES.items()
+    )
+    yield from table(["change", CORPORA["ncbi"], CORPORA["bc5cdr"]], changed)
+    yield ""
+
+
+def _main(runs: Runs, papers: list[dict[str, Any]]) -> Iterator[list[str]]:
+    for name in SYSTEMS:
+        one = next(paper for paper in papers if paper["system"] == name)
+        yield [name, *(" / ".join(f"{figure:.1f}" for figure in one[corpus]) for corpus in ROWS)]
+    begun = {"ncbi": "none-ncbi", "bc5cdr": "none-bc5cdr", "askapatient": "none-aap-0"}
+    yield ["ours, fine-tuned, not pre-trained", *(_tests(runs, [begun[corpus]], key) for corpus, key in ROWS.items())]
+    several = {
+        corpus: [f"pre-{'aap' if corpus == 'askapatient' else corpus}-{number}" for number in FOLDS] for corpus in ROWS
+    }
+    yield ["ours, pre-trained, fine-tuned", *(_tests(runs, several[corpus], key) for corpus, key in ROWS.items())]
+
+
+def _tests(runs: Runs, names: list[str], key: str) -> str:
+    """Test figures of runs that are there, the mean and its deviation where there are several."""
+    tests = [runs[name]["test"] for name in names if name in runs]
+    if not tests:
+        return ""
+    first, fifth = ([test[f"{key}acc@{k}"] for test in tests] for k in (1, 5))
+    spread = f" ± {statistics.stdev(first):.1f}" if len(first) > 1 else ""
+    return f"{statistics.fmean(first):.1f}{spread} / {statistics.fmean(fifth):.1f}"
+
+
+def _dev(runs: Runs, name: str) -> str:
+    """The development figures of a run; the unchanged one is the first seed's."""
+    one = runs.get(name) or runs.get(f"{name}-0")
+    return "" if one is None else f"{one['best']['clean acc@1']:.1f} / {one['best']['clean acc@5']:.1f}"
