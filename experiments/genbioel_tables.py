@@ -14,8 +14,8 @@ HEAD = """## GenBioEL: with and without pre-training
 Tables 1, 2, 3 and 7 of the paper: test sets at 1 and 5 names, any id, "as-published-generative". Ours is the small
 generator of "Generation" (29.9M parameters; the paper's BART-large has 406M), without a text around the mention, from
 the long pre-training, fine-tuned as the development sets chose; NCBI with the dictionary that holds the mentions of the
-sets before. Mean ± deviation at 1 over {seeds} seeds, of AskAPatient over {folds} folds; "not pre-trained": one seed, of
-AskAPatient fold 0.
+sets before. Mean ± deviation at 1 over {seeds} seeds, of AskAPatient over {folds} folds; "not pre-trained": one seed,
+of AskAPatient fold 0.
 """
 ABLATIONS = """## GenBioEL: prompt, targets, names
 
