@@ -155,6 +155,14 @@ def test_a_vocabulary_that_has_grown_too_large_starts_anew(monkeypatch: pytest.M
             assert as_lists(vocabulary.cut([text]), 0) == as_lists(Vocabulary().cut([text]), 0)
 
 
+def test_arrays_have_room_for_the_pieces_of_further_texts() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.cut(["heart attack"])
+    first = vocabulary._units["sequence"]
+    vocabulary.cut(["ground-glass opacity of the lung"])
+    assert vocabulary._units["sequence"] is first
+
+
 def test_case_and_a_space_behind_do_not_matter() -> None:
     units = Vocabulary().cut(["Heart heart HEART heart"])
     assert len(set(units.sequence[:-1].tolist())) == 1

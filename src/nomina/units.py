@@ -167,12 +167,12 @@ class _Numbers(dict[str, int]):
 
 
 class _Columns:
-    """Arrays of one length that grow together."""
+    """Arrays of one length that grow together, with room behind: new ones for each batch would cut memory to pieces."""
 
     def __init__(self, **dtypes: type[np.generic]) -> None:
         self.size = 0
         self._rows: list[tuple[int | bool, ...]] = []
-        self._arrays = {name: np.zeros(0, dtype) for name, dtype in dtypes.items()}
+        self._arrays = {name: np.zeros(_MOST_PIECES, dtype) for name, dtype in dtypes.items()}
 
     def append(self, *values: int | bool) -> int:
         """Add a row; its number. It is in the arrays after ``settle``."""
@@ -182,8 +182,11 @@ class _Columns:
 
     def settle(self) -> None:
         """Take the new rows into the arrays."""
+        known = self.size - len(self._rows)
         for (name, array), column in zip(self._arrays.items(), zip(*self._rows, strict=True), strict=False):
-            self._arrays[name] = np.concatenate([array, np.array(column, array.dtype)])
+            if len(array) < self.size:
+                array = self._arrays[name] = np.concatenate([array, np.zeros(self.size, array.dtype)])
+            array[known : self.size] = column
         self._rows.clear()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
