@@ -44,6 +44,7 @@ class DeviceTrie:
         root: where a name starts.
         size: how many nodes.
         widths: the most children of a node at each depth, from the root down.
+        never: the score of what cannot be, -inf, on the device.
 
     Raises:
         UsageError: the trie holds tokens that the decoder does not score.
@@ -57,9 +58,14 @@ class DeviceTrie:
         self.root, self.size, self._plain = edges.root, trie.size, edges.plain
         self._levels = _levels(trie)
         self.widths = _widths(edges.first, self._levels)
+        # One more node without edges behind the last one: -1 counts from the end.
+        first = np.append(edges.first, edges.first[-1])
         self._first, self._tokens, self._targets = (
-            torch.from_numpy(part).to(device) for part in (edges.first, edges.tokens, edges.targets)
+            torch.from_numpy(part).to(device) for part in (first, edges.tokens, edges.targets)
         )
+        self._spans = self._first.unfold(0, 2, 1)
+        self._columns = torch.arange(0, device=device)
+        self.never = torch.tensor(-torch.inf, device=device)
         self._last: tuple[Within, Tensor] | None = None
         self.alive = None if trie.alive is None else torch.from_numpy(trie.alive.nodes).to(device)
 
@@ -129,12 +135,12 @@ class DeviceTrie:
         Returns:
             Edges, int64 (n, b, width), any number where there is none; and where there is one, bool.
         """
-        inner = nodes.clamp(min=0)
-        start, stop = self._first[inner], self._first[inner + 1]
-        count = torch.where(nodes < 0, 0, stop - start)
-        columns = torch.arange(width, device=self.device)
-        edges = (start[..., None] + columns).clamp_(max=len(self._tokens) - 1)
-        there = columns < count[..., None]
+        if width > len(self._columns):
+            self._columns = torch.arange(width, device=self.device)
+        start, stop = self._spans[nodes][..., None, :].unbind(-1)
+        edges = start + self._columns[:width]
+        there = edges < stop
+        edges.clamp_(max=len(self._tokens) - 1)
         return edges, there if marked is None else there & marked.nodes[marked.which, self.targets(edges)]
 
     def tokens(self, edges: Tensor) -> Tensor:
@@ -150,7 +156,8 @@ class DeviceTrie:
 
     def are_leaves(self, nodes: Tensor) -> Tensor:
         """Which nodes, none of them -1, are the end of a name."""
-        return self._first[nodes] == self._first[nodes + 1]
+        start, stop = self._spans[nodes].unbind(-1)
+        return start == stop
 
     def _mark(self, within: Within | None) -> Tensor:
         if within is not None:

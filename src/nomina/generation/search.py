@@ -107,7 +107,10 @@ def fitting(search: Search, generator: Generator, batch: Batch) -> Search:
 
 
 class State(NamedTuple):
-    """A search between two steps: unfinished names by score, (n, beams), and the table of finished ones."""
+    """A search between two steps: unfinished names by score, (n, beams), and the table of finished ones.
+
+    Where a score is -inf any node stands.
+    """
 
     nodes: Tensor
     scores: Tensor
@@ -265,7 +268,9 @@ def begin(
 def in_order(ended: Sequence[tuple[Tensor, Found]], sizes: Sequence[int]) -> Iterator[Found]:
     """The names of batches of given sizes, out of what ended in any order."""
     order = torch.cat([numbers for numbers, _ in ended]).argsort()
-    found = Found(*(part[order] for part in _together([found for _, found in ended])))
+    nodes, scores, lengths = (part[order] for part in _together([found for _, found in ended]))
+    there = scores > -torch.inf
+    found = Found(torch.where(there, nodes, NO_NODE), scores, torch.where(there, lengths, 0))
     for parts in zip(*(torch.split(part, list(sizes)) for part in found), strict=True):
         yield Found(*parts)
 
@@ -304,12 +309,11 @@ def _step(
     chosen = edges.gather(1, places)
     nodes = trie.targets(chosen)
     ended = trie.are_leaves(nodes)
-    found = _kept(state.found, nodes, torch.where(ended, scores, -torch.inf), search, step)
-    live, best = torch.where(ended, -torch.inf, scores).topk(search.beams)
-    # What ran out goes on as no node, whose score stays -inf, so that shapes need not change.
-    following = torch.where(live > -torch.inf, nodes.gather(1, best), NO_NODE)
+    found = _kept(state.found, nodes, torch.where(ended, scores, trie.never), search, step)
+    # What ran out goes on as any node, whose score stays -inf, so that shapes need not change.
+    live, best = torch.where(ended, trie.never, scores).topk(search.beams)
     parents = places.gather(1, best) // width
-    return State(following, live, found), trie.tokens(chosen.gather(1, best)), parents
+    return State(nodes.gather(1, best), live, found), trie.tokens(chosen.gather(1, best)), parents
 
 
 def _continuations(
@@ -318,12 +322,12 @@ def _continuations(
     """All edges that may follow, and their sums: (n, beams * width); -inf where there is none."""
     edges, there = trie.children(state.nodes, width, marked)
     tokens = trie.tokens(edges)
-    steps = logits.gather(-1, tokens)
     if search.renormalise:
-        steps = torch.where(there, steps, -torch.inf).log_softmax(-1)
+        steps = torch.where(there, logits.gather(-1, tokens), trie.never).log_softmax(-1)
     else:
-        steps = steps - logits.logsumexp(-1, keepdim=True)
-    sums = torch.where(there, state.scores[..., None] + steps, -torch.inf)
+        # logsumexp would be seven kernels and twice the reading and writing.
+        steps = logits.log_softmax(-1).gather(-1, tokens)
+    sums = torch.where(there, state.scores[..., None] + steps, trie.never)
     return edges.flatten(1), sums.flatten(1)
 
 
@@ -331,11 +335,12 @@ def _kept(found: Found, nodes: Tensor, scores: Tensor, search: Search, step: int
     """The best of what had ended before and what ends now."""
     if search.narrow:
         nodes, scores = nodes[:, : search.beams], scores[:, : search.beams]
-    best, places = torch.cat([found.scores, scores / step**search.length_penalty], 1).topk(search.beams)
+    if search.length_penalty:
+        scores = scores / step**search.length_penalty
+    best, places = torch.cat([found.scores, scores], 1).topk(search.beams)
     nodes = torch.cat([found.nodes, nodes], 1).gather(1, places)
     lengths = torch.cat([found.lengths, torch.full_like(scores, step, dtype=torch.int64)], 1).gather(1, places)
-    there = best > -torch.inf
-    return Found(torch.where(there, nodes, NO_NODE), best, torch.where(there, lengths, 0))
+    return Found(nodes, best, lengths)
 
 
 def _are_over(state: State, search: Search, steps: int) -> Tensor:
