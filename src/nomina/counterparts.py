@@ -28,7 +28,7 @@ PHRASE_WORD = 0.4
 """The least cosine of a phrase's word with its counterpart in a name."""
 
 _MARGIN = 1e-3  # more than what a cosine differs by when it is computed in another way
-_KEPT = 1 << 13  # vectors of words, some 10 MB
+_KEPT = 3 << 11  # vectors of words; full soon, so that memory does not go on growing
 _ROOM = 1 << 26  # bytes for what is kept of words as bits
 _FEWEST = 1 << 6  # words that are kept, however many names there are
 _PHRASES = 1 << 8  # looked at together

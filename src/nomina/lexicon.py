@@ -122,7 +122,7 @@ def _trust(rule: Rule, mention: Forms, name: Forms) -> float:
     return _TRUST[rule] - _DERIVATION_RANGE * (1 - same)
 
 
-@lru_cache(maxsize=2 * WORDS_KEPT)
+@lru_cache(maxsize=WORDS_KEPT)
 def token_hash(token: str) -> int:
     """64 bits of a token, the same on every machine."""
     return int.from_bytes(blake2b(token.encode(), digest_size=8).digest(), "little")

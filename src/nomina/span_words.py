@@ -122,7 +122,7 @@ class KnownWords:
             return len(arrays) == 2
 
         self._every, self._parts = cached("spans", f"{kb.fingerprint}.{SPANS_VERSION}.words", make, whole)
-        self.carries = lru_cache(maxsize=2 * WORDS_KEPT)(self._carries)
+        self.carries = lru_cache(maxsize=WORDS_KEPT)(self._carries)
         self.is_part = lru_cache(maxsize=WORDS_KEPT)(self._is_part)
 
     def _carries(self, word: str) -> bool:
