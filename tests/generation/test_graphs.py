@@ -81,6 +81,21 @@ def test_the_output_layer_is_as_trained_by_then(generator, captured):
     torch.testing.assert_close(graphed.logits, before + 1.0)
 
 
+def test_the_layers_are_as_trained_by_then(generator, captured):
+    given, layout = of(generator, inputs(2, 1)), generator.module
+    graphed = graphs.GraphedDecoding(layout, *given, 3, 12)
+    weight = layout.decoder.layers[0].self_attn.v_proj.weight
+    before, old = graphed.logits.clone(), weight.detach().clone()
+    with torch.no_grad():
+        weight.mul_(2)
+    graphed.again(*given)
+    expected = BartDecoding(layout, *given, 3, 12).logits
+    with torch.no_grad():
+        weight.copy_(old)
+    torch.testing.assert_close(graphed.logits, expected)
+    assert (graphed.logits - before).abs().max() > 0.01
+
+
 def test_without_a_gpu_there_are_no_graphs(generator):
     generator.graphs = True
     decoding = generator.decoding(*of(generator, inputs(2, 1)), 3, 12)

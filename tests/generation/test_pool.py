@@ -146,6 +146,23 @@ def test_fewer_steps_are_made_and_memory_is_bounded(joins, monkeypatch) -> None:
     assert max(map(sum, joins)) <= 32
 
 
+def test_what_waits_holds_its_copies_of_weights_together(saved, joins, monkeypatch) -> None:
+    trie = DeviceTrie(trie_of(names_of(150, VOCABULARY, longest=12)), "cpu", VOCABULARY)
+    generator = load(saved["bart"])
+    held: list[int] = []
+    ready = pooling._Pool._ready
+
+    def noted(pool):
+        held.append(len({id(run.decoding.fused) for runs in pool.waiting.values() for run in runs}))
+        return ready(pool)
+
+    monkeypatch.setattr(pooling._Pool, "_ready", noted)
+    asked = [Asked(Batch(*inputs(n, generator.pad_id))) for n in (20, 5, 6, 7)]
+    same(beam_searches(generator, trie, asked, Search(3)), separate(generator, trie, asked, Search(3)))
+    assert joins
+    assert max(held) == 1
+
+
 def test_batches_whose_prefixes_leave_different_room_are_kept_apart(saved, joins) -> None:
     generator = load(saved["bart"])
     names = names_of(150, VOCABULARY, 1, longest=16)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
@@ -205,6 +207,36 @@ def test_few_queries_attend_as_many_do():
     one = mask[:, :, :1]
     expected = torch.nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=one)
     assert torch.allclose(few_queries(queries, keys, values, one), expected, atol=1e-6)
+
+
+def test_weights_are_those_of_the_time_at_which_a_decoding_begins(generators):
+    generator, given = generators["shallow"], inputs(2, 0)
+    attention = generator.module.decoder.layers[0].self_attn
+    old = attention.k_proj.weight.detach().clone()
+    before = started(generator, given).logits
+    with torch.no_grad():
+        attention.k_proj.weight.mul_(-1)
+    changed = started(generator, given)
+    close(changed.logits[:1], forced(generator, given.row(0), [given.row(0).prefixes[0].tolist()]))
+    with torch.no_grad():
+        attention.k_proj.weight.copy_(old)
+    assert (changed.logits - before).abs().max() > 0.001
+    close(started(generator, given).logits, before)
+
+
+def test_few_queries_are_attended_in_one_launch_and_many_by_products_on_a_gpu(generators, monkeypatch):
+    asked = []
+    decoding = started(generators["bart"], inputs(2, 1))
+    for name in ("few_queries", "scaled_dot_product_attention"):
+        monkeypatch.setattr(f"nomina.generation.stepper.{name}", lambda q, *_, name=name: asked.append(name) or q)
+
+    class OnGpu(torch.Tensor):
+        is_cuda = True
+
+    kept, layer = torch.zeros(2, 1, 1, 1, 8), torch.nn.Identity()
+    for n in (819, 820):
+        decoding._attend(types.SimpleNamespace(out_proj=layer), torch.zeros(n, 3, 5, 8).as_subclass(OnGpu), kept, None)
+    assert asked == ["scaled_dot_product_attention", "few_queries"]
 
 
 def test_a_source_without_a_token_is_no_nan_and_leaves_the_others_alone(generator):

@@ -78,6 +78,9 @@ class Decoding(ABC):
             mentions: their numbers, (m,) int64 in 0 .. n - 1.
         """
 
+    def share(self, other: Self) -> None:  # noqa: B027
+        """Hold the same copies of weights as another decoding, if any: between both the generator was not trained."""
+
     @abstractmethod
     def join(self, others: Sequence[Self]) -> None:
         """Go on with the mentions of other decodings behind one's own; not where one is ``fixed``.

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from nomina.generation.generator import Decoding, Memory
-from nomina.generation.stepper import BartDecoding, Layout, plainly
+from nomina.generation.stepper import BartDecoding, Layout, fused, plainly
 
 _KEPT = 16
 """Most shapes whose buffers are kept."""
@@ -34,10 +34,13 @@ class GraphedDecoding(BartDecoding):
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
 
     def again(self, memory: Memory, prefixes: Tensor, prefix_mask: Tensor) -> None:
-        """``begin``, with the output layer as it is by now."""
+        """``begin``, with weights as they are by now."""
         with plainly(prefixes.device):
             self.table.copy_(self.layout.table)
             self.bias.copy_(self.layout.bias)
+            for kept, layer in zip(self.fused, self.decoder.layers, strict=True):
+                for old, new in zip(kept, fused(layer.self_attn), strict=True):
+                    old.copy_(new)
         self.begin(memory, prefixes, prefix_mask)
 
     def _next(self, tokens: Tensor, end: int) -> Tensor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -70,6 +71,9 @@ class _Pool:
         while run is not None:
             self.size = max(self.size, len(run))
             if run.go_on(() if last else _PAUSES, int(_SHARE * self.size)):
+                for other in chain(*self.waiting.values()):
+                    run.decoding.share(other.decoding)
+                    break
                 self.waiting.setdefault((run.step, run.search), []).append(run)
             run = self._ready()
 

@@ -14,13 +14,17 @@ from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import linear, scaled_dot_product_attention
 
 from nomina.errors import UsageError
 from nomina.generation.generator import Decoding, Memory
 
 _BLOCK = 32
 """A step looks at a multiple of so many keys, which kernels like, and of which there are few."""
+
+_MANY = 4096
+"""Queries (mentions times beams) from which on a GPU attends by plain products: torch's float32 kernel, which is one
+launch where they are five, took half of a step for thousands of mentions; for fewer a step is bound by launches."""
 
 _FIRST = 128
 """Keys that there is room for at first."""
@@ -49,7 +53,9 @@ class BartDecoding(Decoding):
         written: keys and values (layers, 2, n, heads, keys, head's width) of the prefix, then of each step by beam.
         seen: (n, beams, size), 0 where a beam looks, -inf elsewhere.
         slots: where in ``size`` the next step writes, (beams,).
-        position: of the next tokens, (n,).
+        position: of the next tokens, (n,), as the decoder's table counts them.
+        table, bias: the output layer in float32.
+        fused: weights (3 d, d) and bias of the queries, keys and values that each layer makes of its own tokens.
     """
 
     def __init__(
@@ -75,6 +81,7 @@ class BartDecoding(Decoding):
             self.slots = torch.empty(beams, dtype=torch.int64, device=prefixes.device)
             self.position = torch.empty(n, dtype=torch.int64, device=prefixes.device)
             self.table, self.bias = layout.table.detach().float(), layout.bias.detach().float()
+            self.fused = [fused(layer.self_attn) for layer in self.decoder.layers]
         self.begin(memory, prefixes, prefix_mask)
 
     def begin(self, memory: Memory, prefixes: Tensor, prefix_mask: Tensor) -> None:
@@ -82,7 +89,7 @@ class BartDecoding(Decoding):
         with plainly(prefixes.device):
             self.done = 0
             self.slots.copy_(torch.arange(self.prefix, self.prefix + self.beams))
-            self.position.copy_(prefix_mask.sum(1))
+            self.position.copy_(prefix_mask.sum(1) + self.decoder.embed_positions.offset)
             # A source without a token, as in rows that fill up a batch, sees its padding: NaN would be slow to find.
             seen = memory.mask | ~memory.mask.any(1, keepdim=True)
             self.source_seen.copy_(_unseen(seen)[:, None, None])
@@ -98,9 +105,9 @@ class BartDecoding(Decoding):
         places = torch.arange(self.prefix, device=mask.device)
         # Padding sees itself: a row of a mask without any key would be NaN.
         seen = (places <= places[:, None]) & mask[:, None] | (places == places[:, None])
-        positions = (mask.cumsum(1) - 1).clamp(min=0)
+        positions = (mask.cumsum(1) - 1).clamp(min=0) + self.decoder.embed_positions.offset
         hidden = self._layers(prefixes, positions, places, _unseen(seen).to(self.seen.dtype))
-        return self._output(hidden[:, -1])
+        return self._output(hidden.view(*prefixes.shape, -1)[:, -1])
 
     def step(self, tokens: Tensor) -> Tensor:
         """See ``Decoding.step``."""
@@ -129,11 +136,10 @@ class BartDecoding(Decoding):
         """A step that looks at the first ``end`` keys; its logits go ``into`` (n * beams, V)."""
         n, beams = tokens.shape
         self.seen.index_copy_(2, self.slots, self.own.expand(n, -1, -1))
-        positions = self.position[:, None].expand(-1, beams)
-        hidden = self._layers(tokens, positions, self.slots, self.seen[:, :, :end])
+        hidden = self._layers(tokens, self.position[:, None], self.slots, self.seen[:, :, :end])
         self.slots += beams
         self.position += 1
-        return self._output(hidden.reshape(n * beams, -1), into).view(n, beams, -1)
+        return self._output(hidden, into).view(n, beams, -1)
 
     def reorder(self, parents: Tensor) -> None:
         """See ``Decoding.reorder``."""
@@ -150,6 +156,10 @@ class BartDecoding(Decoding):
             self.source_seen, self.seen = self.source_seen[mentions], self.seen[mentions]
             self.position = self.position[mentions]
             self.logits = self.logits.new_empty(0, self.logits.shape[1])
+
+    def share(self, other: Self) -> None:
+        """See ``Decoding.share``."""
+        self.table, self.bias, self.fused = other.table, other.bias, other.fused
 
     def join(self, others: Sequence[Self]) -> None:
         """See ``Decoding.join``. Prefixes are padded on the left, sources on the right."""
@@ -179,26 +189,32 @@ class BartDecoding(Decoding):
         self.prefix, self.most, self.size = prefix, most, size
 
     def _layers(self, tokens: Tensor, positions: Tensor, slots: Tensor, seen: Tensor) -> Tensor:
-        """Hidden states (n, q, d) of tokens (n, q) that are written to ``slots`` (q,) and see ``seen`` (n, q, keys)."""
-        places, seen = self.decoder.embed_positions, seen[:, None]
-        x = self.decoder.embed_tokens(tokens) + places.weight[positions + places.offset]
-        x = self.decoder.layernorm_embedding(x)
-        for layer, written, source in zip(self.decoder.layers, self.written, self.source, strict=True):
-            attention = layer.self_attn
-            written[0].index_copy_(2, slots, self._split(attention.k_proj(x)))
-            written[1].index_copy_(2, slots, self._split(attention.v_proj(x)))
-            x = layer.self_attn_layer_norm(x + self._attend(attention, x, written[:, :, :, : seen.shape[-1]], seen))
-            attended = self._attend(layer.encoder_attn, x, source, self.source_seen)
-            x = layer.encoder_attn_layer_norm(x + attended)
+        """Hidden states (n * q, d) of tokens (n, q) at ``positions`` (n, q or 1).
+
+        They are written to ``slots`` (q,) and see ``seen`` (n, q, keys).
+        """
+        seen, (n, q) = seen[:, None], tokens.shape
+        x = self.decoder.embed_tokens(tokens) + self.decoder.embed_positions.weight[positions]
+        x = self.decoder.layernorm_embedding(x.flatten(0, 1))  # a product of rows needs no views
+        for layer, (weight, bias), written, source in zip(
+            self.decoder.layers, self.fused, self.written, self.source, strict=True
+        ):
+            own = linear(x, weight, bias).view(n, q, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+            written.index_copy_(3, slots, own[1:])
+            attended = self._attend(layer.self_attn, own[0], written[:, :, :, : seen.shape[-1]], seen)
+            x = layer.self_attn_layer_norm(x + attended)
+            queries = layer.encoder_attn.q_proj(x).view(n, q, self.heads, -1).transpose(1, 2)
+            x = layer.encoder_attn_layer_norm(x + self._attend(layer.encoder_attn, queries, source, self.source_seen))
             x = layer.final_layer_norm(x + layer.fc2(layer.activation_fn(layer.fc1(x))))
         hidden: Tensor = x
         return hidden
 
-    def _attend(self, attention: Any, x: Tensor, kept: Tensor, seen: Tensor) -> Tensor:  # noqa: ANN401
+    def _attend(self, attention: Any, queries: Tensor, kept: Tensor, seen: Tensor) -> Tensor:  # noqa: ANN401
         """The output of an attention over kept keys and values (2, n, heads, keys, width)."""
-        attend = few_queries if x.is_cuda else scaled_dot_product_attention
-        found = attend(self._split(attention.q_proj(x)), kept[0], kept[1], seen)
-        attended: Tensor = attention.out_proj(found.transpose(1, 2).reshape(x.shape))
+        n, _, q, _ = queries.shape
+        attend = few_queries if queries.is_cuda and n * q >= _MANY else scaled_dot_product_attention
+        keys, values = kept.unbind()
+        attended: Tensor = attention.out_proj(attend(queries, keys, values, seen).transpose(1, 2).reshape(n * q, -1))
         return attended
 
     def _split(self, x: Tensor) -> Tensor:
@@ -208,6 +224,12 @@ class BartDecoding(Decoding):
     def _output(self, hidden: Tensor, into: Tensor | None = None) -> Tensor:
         """Logits (rows, V) of hidden states (rows, d): float32, as rounded ones do not rank names."""
         return torch.addmm(self.bias, hidden.float(), self.table.T, out=into)
+
+
+def fused(attention: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+    """Weights and bias of an attention's queries, keys and values: one product instead of three."""
+    parts = attention.q_proj, attention.k_proj, attention.v_proj
+    return torch.cat([part.weight.detach() for part in parts]), torch.cat([part.bias.detach() for part in parts])
 
 
 def few_queries(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
