@@ -34,6 +34,8 @@ def beam_searches(
 ) -> list[Found]:
     """What ``beam_search`` finds for each of many batches, each asked for when the one before has few mentions left.
 
+    Where ``search.certain`` is less than all names, those behind may be others: a mention leaves sooner or later.
+
     Batches of like lengths should come one after another, as those that are joined are padded to one length. At any
     time one batch runs, of at most as many mentions as the largest that was given, and four times as many wait at most.
     With graphs, whose shapes are fixed, batches go on alone.
