@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nomina.generation.generator import Generator, Memory
+from nomina.generation.probabilities import log_probabilities
 from nomina.generation.search import Batch
 from nomina.generation.starts import Ints
 from nomina.generation.trie import Trie
@@ -77,6 +78,6 @@ def _written(generator: Generator, memory: Memory, batch: Batch, paths: Tensor, 
         if place:
             logits = decoding.step(paths[:, :, place - 1])
         tokens = paths[:, :, place]
-        steps = logits.gather(-1, tokens[..., None])[..., 0] - logits.logsumexp(-1)
+        steps = log_probabilities(logits, tokens[..., None])[..., 0]
         sums += torch.where(place < lengths, steps, 0.0)
     return sums

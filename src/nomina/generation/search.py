@@ -21,6 +21,7 @@ from torch import Tensor
 
 from nomina.errors import UsageError
 from nomina.generation.device import DeviceTrie, Marked
+from nomina.generation.probabilities import log_probabilities
 from nomina.generation.starts import Ints
 from nomina.generation.trie import NO_NODE, Within
 
@@ -325,8 +326,7 @@ def _continuations(
     if search.renormalise:
         steps = torch.where(there, logits.gather(-1, tokens), trie.never).log_softmax(-1)
     else:
-        # logsumexp would be seven kernels and twice the reading and writing.
-        steps = logits.log_softmax(-1).gather(-1, tokens)
+        steps = log_probabilities(logits, tokens)
     sums = torch.where(there, state.scores[..., None] + steps, trie.never)
     return edges.flatten(1), sums.flatten(1)
 
