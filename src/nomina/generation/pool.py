@@ -19,13 +19,13 @@ from nomina.generation.device import DeviceTrie
 from nomina.generation.generator import Generator
 from nomina.generation.search import Asked, Found, Run, Search, begin, in_order
 
-_PAUSES = (8, 12, 16, 24, 32, 48)
-"""Steps after which batches wait: multiples of the steps after which a GPU is asked what is over."""
+_PAUSES = range(8, 64, 4)
+"""Steps after which batches wait: those after which a GPU is asked what is over anyway."""
 
 _SHARE = 0.5
 """Of the largest batch: what is left waits if it is no more. What is joined is then at least half of a batch."""
 
-_WAITING = 4
+_WAITING = 2
 """Mentions that wait at most, in batches of the largest size that was given: they keep their keys and values."""
 
 
@@ -37,7 +37,7 @@ def beam_searches(
     Where ``search.certain`` is less than all names, those behind may be others: a mention leaves sooner or later.
 
     Batches of like lengths should come one after another, as those that are joined are padded to one length. At any
-    time one batch runs, of at most as many mentions as the largest that was given, and four times as many wait at most.
+    time one batch runs, of at most as many mentions as the largest that was given, and twice as many wait at most.
     With graphs, whose shapes are fixed, batches go on alone.
 
     Args:

@@ -60,7 +60,7 @@ class GenerativeLinker(Linker):
         context: whether the generator reads the text around a mention; None: as it was trained.
         candidates: a linker of the same KB whose best names alone are scored.
         many: how many of them.
-        batch: mentions at a time; by the device where None.
+        batch: mentions at a time; by the device where None. Of many, up to twice as many more wait half searched.
         graphs: whether searches on a GPU replay CUDA graphs where a batch is full: the buffers of its shapes stay on
             the device (``nomina.generation.graphs``), for one search at a time.
         progress: told how many names are spelt, of how many, where the KB's trie must be made.
