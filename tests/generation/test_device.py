@@ -90,6 +90,22 @@ def test_each_mention_has_its_own_restriction() -> None:
     assert [[token for token, _ in each] for each in found] == [[5], [6, 7], [5, 6, 7], [5]]
 
 
+def test_joined_restrictions_stay_with_their_mentions_and_unused_ones_go() -> None:
+    trie = trie_of([[5], [6], [7]])
+    first, second, third = (trie.within(np.arange(3) == row) for row in range(3))
+    device = DeviceTrie(trie, "cpu", 10)
+    several = device.marked([first, second, third], 3)
+    assert several is not None
+    kept = Marked(several.nodes, several.which[[2, 0]])
+    one = device.marked(third, 2)
+    found = device.joined([kept, None, one, one], [2, 1, 2, 2])
+    assert found is not None
+    assert len(found.nodes) == 2 + 1 + 1
+    tokens = [[token for token, _ in each] for each in edges_of(device, np.zeros(7, np.int64), 3, found)]
+    assert tokens == [[7], [5], [5, 6, 7], [7], [7], [7], [7]]
+    assert device.joined([None, None], [2, 3]) is None
+
+
 def test_no_restriction_is_no_table() -> None:
     device = DeviceTrie(trie_of([[5]]), "cpu", 10)
     assert device.marked(None, 3) is None
