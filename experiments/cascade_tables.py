@@ -10,11 +10,12 @@ from tables import CORPORA, read, table
 
 HEAD = """## Cascade
 
-Development mentions in their texts, the first concept, any id; a mention that the KB lacks is always wrong. Weights are
-learnt on other documents than they are judged on, the generator was fine-tuned on the training set. A part alone ranks
-all names. A mention whose best concept is as likely to be right as "sure" says is given to no further part. Differences
-to the cascade in points, with the exact McNemar test over mentions. ECE: how far probabilities are from what is right,
-of which 0.01 is a point. Generator on: {cards}.
+Development mentions, the first concept, any id; a mention that the KB lacks is always wrong. Weights are learnt on
+other documents than they are judged on, the generator was fine-tuned on the training set. It reads mentions without
+their texts, scores the 16 names that are best so far and offers 5 of its own (`--beams 5`). A part alone ranks all
+names. A mention whose best concept is as likely to be right as "sure" says is given to no further part. Differences to
+the cascade in points, with the exact McNemar test over mentions. ECE: how far probabilities are from what is right, of
+which 0.01 is a point. Generator on: {cards}.
 """
 COLUMNS = {
     "dictionary": "dictionary", "tfidf": "TF-IDF", "embedding": "embedding", "generative": "generator",

@@ -18,8 +18,8 @@ from nomina._version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "experiments" / "results"
-SCRATCH = re.compile(r"(?<![\w/])\.work/\w+/")
-"""A folder of models that is on no other machine."""
+SCRATCH = re.compile(r"(?<![\w/.])(?:\.work/\w+/|/(?:[\w.-]+/)+)")
+"""A folder of models that is on no other machine: any that is named from the root on."""
 NONE_DRAWN = "none drawn"
 """The seed of a script that draws nothing at random."""
 

@@ -139,7 +139,7 @@ class Judge:
         texts = [item.parts if context else Parts("", item.parts.mention, "") for item in self.asked]
         distinct = list(dict.fromkeys(texts))
         started = time.monotonic()
-        best = dict(zip(distinct, self._best(prompt, distinct, beams, batch), strict=True))
+        best = dict(zip(distinct, self.best(prompt, distinct, beams, batch), strict=True))
         seconds = time.monotonic() - started
         figures = {}
         for k in (1, 5):
@@ -150,7 +150,7 @@ class Judge:
             figures[f"acc@{k}"] = round(100 * sum(hits) / len(hits), 2)
         return {**figures, "per_s": round(len(distinct) / seconds, 1)}
 
-    def _best(self, prompt: Prompt, texts: Sequence[Parts], beams: int, batch: int) -> list[list[list[int]]]:
+    def best(self, prompt: Prompt, texts: Sequence[Parts], beams: int, batch: int) -> list[list[list[int]]]:
         """For each text the rows of the names found, best first; names tokenised alike are one."""
         prompted = prompt.of_parts(texts)
         order = sorted(range(len(texts)), key=lambda i: (len(prompted[i].source), len(prompted[i].prefix)))

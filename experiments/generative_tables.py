@@ -36,17 +36,31 @@ STAGES = """## The four stages of ANGEL
 
 On the first pre-training: targets that are the most similar synonym ("positive", {positive} batches of 1,536), then all
 names with the most similar name of another concept as what is rejected ("negative", {negative:,} pairs, {speed:,} a
-second), fine-tuning on the corpus, then pairs from its own beams. Development sets at 1 and 5, one seed; test sets with
-the weights that the development sets chose. NCBI with the dictionary without mentions.
+second), fine-tuning on the corpus, then pairs from its own beams, with DPO alone ("paper") and with the target's
+likelihood added with weight 1. By `generative.py` and `angel.py`, whose stages are those of `nomina train angel`, one
+seed; mentions without a text. Figures at 1 and 5 are of the weights that the development sets chose, which are those
+before the pairs where it says so. NCBI with the dictionary without mentions. Negatives of names move AskAPatient up and
+NCBI down before fine-tuning, and neither behind it.
 """
 NEGATIVES = """## Learning from negatives
 
-ANGEL's fine-tuning of the models above on pairs of names, one epoch at a learning rate of {lr}, one seed; development
-sets (of NCBI with the dictionary without mentions) before and after, at 1 and 5. "paper": pairs from the model's own
-beams, DPO with beta {beta}; likelihood: the target's likelihood added; synonym: where no beam is right, the most
-similar synonym is; own: the mention's own name counts as no answer; unseen: names that are training mentions may not be
-written; pairwise: no reference; crossfit: pairs of 5 models that have not seen the mention, here with the likelihood
-added. The weights that the development set chooses are those before wherever "after" is lower.
+ANGEL's fine-tuning of the models of the first pre-training on pairs of names, one epoch at a learning rate of {lr}, one
+seed, mentions without a text; development sets (of NCBI with the dictionary without mentions) before and after, at 1
+and 5. "paper": pairs from the model's own beams, DPO with beta {beta}; likelihood: the target's likelihood added with
+weight 1; synonym: where no beam is right, the most similar synonym is. With "synonym" as well: own: the mention's own
+name counts as no answer; unseen: names that are training mentions may not be written; crossfit-likelihood: pairs of 5
+models that have not seen the mention, the likelihood added. pairwise: no reference. The weights that the development
+set chooses are those before wherever "after" is lower.
+"""
+ERRORS = """## What fine-tuned generators get wrong
+
+{count} errors of development mentions, as many of each corpus, drawn from the distinct ones of models fine-tuned from
+the long pre-training (without a text), sorted by kind by a reader; one of each as example. The right concept is among
+the 5 names for {near} of them; {seen} of the mentions stand in the training set.
+
+Related concepts and names of other concepts are what annotators and dictionaries decide; where names of nearly the same
+words are passed over, the other parts of a cascade offer them ("Cascade"). Noise on the mentions, for other words, is
+among the ways of fine-tuning: it helps AskAPatient alone. Abbreviations need the text, which the small model reads badly.
 """
 NAMES = {**CORPORA, "aap-0": "AskAPatient, fold 0"}
 CORPUS_ORDER = ("ncbi", "aap-0", "bc5cdr")
@@ -70,6 +84,7 @@ def section(results: Path) -> Iterator[str]:
     yield f"\n{AFTER}\n"
     yield from _search(_read(results / "generative_search.json"))
     yield from _stages(_read(results / "generative_stages.json"))
+    yield from _errors(_read(results / "generative_errors.json"))
     yield from _negatives([one for one in first["metrics"].values() if one["stage"] == "corpus"])
 
 
@@ -124,10 +139,32 @@ def _stages(result: dict[str, Any]) -> Iterator[str]:
         rows.append([f"{stage}, fine-tuned", *(_pair(run["best"], "clean ") for run in tuned.values()), *tests])
     for place, run in enumerate(found["angel-negative-ncbi"]["runs"]):
         both = run, found["angel-negative-aap-0"]["runs"][place]
-        cells = [f"{_pair(one['last'], 'clean ')}{'' if one['best']['step'] else ' (not chosen)'}" for one in both]
+        cells = [f"{_pair(one['best'], 'clean ')}{'' if one['best']['step'] else ' (before)'}" for one in both]
         rows.append([f"and pairs of beams, {run['variant']}", *cells, *(_pair(one["test"], "clean ") for one in both)])
     dev = [f"{NAMES[corpus]}, {split}" for split in ("dev", "test") for corpus in ("ncbi", "aap-0")]
     yield from table(["after", *dev], rows)
+    yield ""
+
+
+def _errors(result: dict[str, Any]) -> Iterator[str]:
+    """A row a kind, the most frequent first, with how many of each corpus and the first of them."""
+    cases = [case for case in result.get("metrics", {}).get("errors", []) if "kind" in case]
+    if not cases:
+        return
+    near, seen = sum(case["place"] is not None for case in cases), sum(case["seen"] for case in cases)
+    yield ERRORS.format(count=len(cases), near=near, seen=seen)
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for case in cases:
+        kinds.setdefault(case["kind"], []).append(case)
+    rows = []
+    for kind, some in sorted(kinds.items(), key=lambda each: (-len(each[1]), each[0])):
+        each = [str(sum(case["corpus"] == corpus for case in some)) for corpus in CORPUS_ORDER]
+        first = min(
+            some, key=lambda case: (len(case["mention"]) + sum(map(len, case["gold_names"][:1])), case["mention"])
+        )
+        right = (first["gold_names"] or ["a name that is not there"])[0]
+        rows.append([kind, *each, f"{first['mention']}: {first['answers'][0]}, not {right}"])
+    yield from table(["kind", *(NAMES[corpus] for corpus in CORPUS_ORDER), "for example"], rows)
     yield ""
 
 
