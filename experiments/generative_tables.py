@@ -60,7 +60,7 @@ the 5 names for {near} of them; {seen} of the mentions stand in the training set
 
 Related concepts and names of other concepts are what annotators and dictionaries decide; where names of nearly the same
 words are passed over, the other parts of a cascade offer them ("Cascade"). Noise on the mentions, for other words, is
-among the ways of fine-tuning: it helps AskAPatient alone. Abbreviations need the text, which the small model reads badly.
+among the ways of fine-tuning and helps AskAPatient alone. Abbreviations need the text, which a small model reads badly.
 """
 NAMES = {**CORPORA, "aap-0": "AskAPatient, fold 0"}
 CORPUS_ORDER = ("ncbi", "aap-0", "bc5cdr")
