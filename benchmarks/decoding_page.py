@@ -17,7 +17,7 @@ MARKS = ("<!-- figures by benchmarks/decoding_page.py -->", "<!-- end of figures
 FILES = {
     "decoding_gpu": "small, trained (30M parameters)",
     "decoding_bart_gpu": "BART-large, random weights",
-    "decoding_cpu": "small, untrained",
+    "decoding_cpu": "small, trained",
 }
 HELD = ("generator, float32", "trie on the device", "encoder, float32", "index, float32", "index, int8")
 
