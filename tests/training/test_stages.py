@@ -42,6 +42,41 @@ def test_a_file_can_have_stages(tmp_path):
         stages_of(str(path))
 
 
+def test_a_staged_recipe_without_stages_is_refused(tmp_path):
+    path = tmp_path / "own.toml"
+    for text in ("[stages]\n", "stages = 3\n"):
+        path.write_text(text, "utf-8")
+        with pytest.raises(RecipeError, match=r"own\.toml has no stage: write tables \[stages\.NAME\]"):
+            stages_of(str(path))
+
+
+def test_a_name_that_no_folder_can_have_and_settings_that_are_no_list_are_refused(tmp_path):
+    path = tmp_path / "own.toml"
+    for name in ("../../evil", "a/b", "", "a.b"):
+        path.write_text(f'[stages."{name}"]\nrecipe = "sapbert"\n', "utf-8")
+        with pytest.raises(RecipeError, match="is no name of a stage"):
+            stages_of(str(path))
+    for given in ('"generation.top=3"', "[3]"):
+        path.write_text(f'[stages.one]\nrecipe = "genbioel"\nset = {given}\n', "utf-8")
+        with pytest.raises(RecipeError, match="set of the stage one is a list of texts"):
+            stages_of(str(path))
+
+
+def test_what_is_set_of_preferences_for_all_leaves_positive_only_stages_as_they_are():
+    stages = stages_of("angel")
+    found = chosen(stages, (), ("preference.loss=simpo", "preference.beta=2", "fit.lr=1e-3"), corpus=True)
+    recipes = [stage.load(None, None) for stage in found]
+    assert [recipe.preference.loss for recipe in recipes] == ["none", "simpo", "none", "simpo"]
+    assert [recipe.preference.beta for recipe in recipes] == [0, 2, 0, 2]
+    assert [recipe.fit.lr for recipe in recipes] == [1e-3] * 4
+    named = chosen(stages, (), ("corpus/preference.loss=cpo", "preference.top=7"), corpus=True)
+    assert [stage.load(None, None).preference.loss for stage in named] == ["none", "dpo", "cpo", "dpo"]
+    assert [stage.load(None, None).preference.top for stage in named] == [5, 7, 7, 7]
+    positive = ("names-negatives", "corpus-negatives")
+    with pytest.raises(RecipeError, match=r"no stage that runs learns preferences: .* NAME/preference\.loss=simpo"):
+        chosen(stages, positive, ("preference.loss=simpo",), corpus=True)
+
+
 def test_stages_are_left_out_and_set():
     stages = stages_of("angel")
     assert [stage.name for stage in chosen(stages, (), (), corpus=True)] == ANGEL
