@@ -125,6 +125,43 @@ def test_folds_need_a_model_that_has_not_seen_the_corpus(kb, base, corpus, tmp_p
     assert "name the one that they begin as" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--corpus", "--dev"])
+@pytest.mark.parametrize("content", [None, "", "1|t|a fu\n1|a|\n1\t2\t4\tfu\tDisease\tX:9\n"])
+def test_a_corpus_that_teaches_nothing_is_noticed_before_any_training(
+    kb, base, corpus, tmp_path, capsys, option, content
+):
+    path, output = tmp_path / "made.pubtator", tmp_path / "model"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    assert main(command(kb, base, corpus, output, option, path)) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("nomina: ")
+    assert "made.pubtator" in err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.glob("model*"))
+
+
+@pytest.mark.parametrize("text", ["preference.reference=nowhere", "corpus-negatives/preference.los=dpo"])
+def test_a_stage_that_cannot_be_is_noticed_before_any_training(kb, base, corpus, tmp_path, capsys, text):
+    assert main(command(kb, base, corpus, tmp_path / "model", "--set", text)) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.glob("model*"))
+
+
+def test_a_reference_that_is_none_is_noticed_before_names_are_ranked(kb, base, corpus, tmp_path, capsys):
+    other = save_bart(tmp_path / "other")
+    tokens = (other / "tokenizer.json").read_text(encoding="utf-8")
+    (other / "tokenizer.json").write_text(tokens.replace("heart", "heard"), encoding="utf-8")
+    for folder, said in ((tmp_path, "there is no generator in "), (other, "has other tokens than the model")):
+        given = command(kb, base, corpus, tmp_path / "model", "--set", f"preference.reference={folder}")
+        given = ["angel-negatives" if text == "angel" else text.replace("corpus-negatives/", "") for text in given]
+        assert main(given) == 2
+        err = capsys.readouterr().err
+        assert said in err
+        assert "ranking names" not in err
+
+
 def test_a_second_round_compares_with_the_first_model(kb, base, corpus, tmp_path, capsys):
     staged = tmp_path / "rounds.toml"
     staged.write_text(

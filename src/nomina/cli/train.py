@@ -110,8 +110,10 @@ def train(
     from nomina import encoders
     from nomina.training import gather
     from nomina.training.output import check_place
+    from nomina.training.preference.recipe import check_reference
 
     check_place(output)
+    check_reference(wanted.preference)
     if wanted.encoder.base:
         encoders.check_base(wanted.encoder.base)
     if wanted.distil.teacher:

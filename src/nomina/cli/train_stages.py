@@ -38,13 +38,14 @@ def staged(one: Run) -> Run:
 
 def _all(one: Run, stages: Sequence[Stage], options: dict[str, Any]) -> None:
     """Run stages; the last one writes the output, the others their own folders beside it."""
-    from nomina.kb.sources import resolve_kb
     from nomina.training.output import check_place
     from nomina.training.stages import Done
 
     output, base, seed = options["output"], options["base"], options["seed"]
     check_place(output)
-    trained_on = {"kb": resolve_kb(options["kb"]).fingerprint, "format": options["format"]}
+    places = [output.with_name(f"{output.name}.{stage.name}") for stage in stages[:-1]] + [output]
+    _check(stages, places)
+    trained_on = {"kb": _fingerprint(options), "format": options["format"]}
     trained_on |= {key: _file(options[key]) for key in ("corpus", "dev")} | {"options": list(options["texts"])}
     if options["annotator"]:
         trained_on["annotators"] = list(options["annotator"])
@@ -52,9 +53,7 @@ def _all(one: Run, stages: Sequence[Stage], options: dict[str, Any]) -> None:
     if not options["resume"]:
         done.forget()
     unseen: str | None = None
-    for number, stage in enumerate(stages):
-        last = number == len(stages) - 1
-        place = output if last else output.with_name(f"{output.name}.{stage.name}")
+    for number, (stage, place) in enumerate(zip(stages, places, strict=True)):
         wanted = stage.load(base, seed)
         if unseen and wanted.preference.folds and not wanted.preference.fold_base:
             stage = stage._replace(settings=(*stage.settings, f"preference.fold_base={unseen}"))
@@ -73,9 +72,36 @@ def _all(one: Run, stages: Sequence[Stage], options: dict[str, Any]) -> None:
     done.forget()
 
 
+def _check(stages: Sequence[Stage], places: Sequence[Path]) -> None:
+    """Whether all stages can be loaded and written, and their references are there or come out of stages before."""
+    from nomina.training.output import check_place
+    from nomina.training.preference.recipe import check_reference
+
+    for number, (stage, place) in enumerate(zip(stages, places, strict=True)):
+        check_place(place)
+        check_reference(stage.load(None, None).preference, places[:number])
+
+
+def _fingerprint(options: dict[str, Any]) -> str:
+    """Of the KB, once it is known that it has gold of the corpora.
+
+    Raises:
+        UsageError: one of them has no mention to learn from, or to measure on.
+        NominaError: one of them, or the KB, cannot be read.
+    """
+    from nomina.cli.train_data import Given, read
+
+    told = Given(*(options[key] for key in ("corpus", "dev", "format", "texts", "annotator")))
+    data = read(options["kb"], told, writes=False)
+    for path, found in ((told.corpus, data.train), (told.dev, data.dev)):
+        if found is not None and not any(any(item.gold) for item in found):
+            raise UsageError(f"{path} has no mention with gold that the KB {data.kb.manifest.name} has")
+    return data.kb.fingerprint
+
+
 def _file(path: Path | None) -> list[Any] | None:
     """A corpus as far as a look at its place tells."""
-    if path is None or not path.exists():
+    if path is None:
         return None
     log = path.with_name(f"{path.name}-wal")  # what a project has not put into its file yet
     facts = [each.stat() for each in (path, log) if each.exists()]

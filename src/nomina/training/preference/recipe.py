@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from nomina import generation
 from nomina.errors import RecipeError
 
 
@@ -53,3 +56,20 @@ class PreferenceRecipe:
             raise RecipeError(f"preference.folds must be 0 or at least 2, not {self.folds}")
         if not (self.fold_epochs > 0 and self.fold_lr > 0 and self.fold_batch_size >= 1):
             raise RecipeError("preference.fold_epochs, fold_lr and fold_batch_size must be above 0")
+
+
+def check_reference(wanted: PreferenceRecipe, coming: Collection[Path] = ()) -> None:
+    """Whether the generator that is compared with may be there; a look at its folder is all.
+
+    Args:
+        wanted: names the folder.
+        coming: folders of generators that will be written before it is needed.
+
+    Raises:
+        RecipeError: there is none.
+    """
+    folder = wanted.reference
+    if not folder or Path(folder).absolute() in {place.absolute() for place in coming}:
+        return
+    if not generation.is_generator(folder):
+        raise RecipeError(f"preference.reference: there is no generator in {folder}: name the folder of one")

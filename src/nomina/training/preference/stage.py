@@ -23,6 +23,7 @@ from nomina.training.preference.losses import kind_of
 from nomina.training.preference.mining import Mentions, MineOptions, unseen
 from nomina.training.preference.objective import PreferenceOptions, PreferenceTraining
 from nomina.training.preference.pairs import PairOptions
+from nomina.training.preference.recipe import PreferenceRecipe
 from nomina.training.preference.rounds import kept_pairs, kept_reference
 from nomina.training.recipe import Recipe
 from nomina.training.targets import TargetOptions
@@ -44,15 +45,16 @@ def of_names(
         say: told a line of what is prepared.
 
     Raises:
-        RecipeError: there are no pairs.
-        ArtifactError: the folder cannot be written to.
+        RecipeError: there are no pairs, or the reference has other tokens.
+        ArtifactError: the reference cannot be loaded, or the folder cannot be written to.
     """
+    frozen = _reference(recipe.preference, generator)
     similar, k = text.similar, recipe.preference.others
     assert similar is not None
     say(f"names of other concepts that look like one of {text.count:,}")
     made_of = fingerprint(generator.module, [kb.fingerprint, text.options, k, text.count])
     (others,) = kept(folder / "others", made_of, lambda: [similar.others(k)])
-    return _objective(recipe, generator, PairExamples.of_names(text, others), folder, say)
+    return _objective(recipe, generator, frozen, PairExamples.of_names(text, others), folder, say)
 
 
 def of_corpus(
@@ -82,10 +84,11 @@ def of_corpus(
         say: told a line of what is prepared.
 
     Raises:
-        RecipeError: there are no pairs.
-        ArtifactError: the folder cannot be written to.
+        RecipeError: there are no pairs, or the reference has other tokens.
+        ArtifactError: the reference cannot be loaded, or the folder cannot be written to.
     """
     wanted = recipe.preference
+    frozen = _reference(wanted, generator)
     chosen = PairOptions(wanted.which, wanted.top, wanted.negatives, wanted.missing)
     mentions = Mentions(prompt.of_parts(parts), [normalise(part.mention) for part in parts], gold)
     trie = open_trie(kb, spelling_of(generator, prompt))
@@ -100,7 +103,7 @@ def of_corpus(
     else:
         pairs = kept_pairs(folder / "pairs", generator, kb, trie, concepts, mentions, options, within=within)
     examples = PairExamples.of_mentions(mentions.prompted, pairs, concepts.texts, prompt)
-    return _objective(recipe, generator, examples, folder, say)
+    return _objective(recipe, generator, frozen, examples, folder, say)
 
 
 def _cross_options(recipe: Recipe) -> CrossOptions:
@@ -116,25 +119,30 @@ def _cross_options(recipe: Recipe) -> CrossOptions:
     return CrossOptions(wanted.fold_base, wanted.folds, *rates, names.smoothing, targets, how.bf16, how.seed, layers)
 
 
-def _objective(recipe: Recipe, generator: Generator, pairs: PairExamples, folder: Path, say: Say) -> PreferenceTraining:
+def _objective(
+    recipe: Recipe, generator: Generator, frozen: Generator | None, pairs: PairExamples, folder: Path, say: Say
+) -> PreferenceTraining:
     wanted, kind, how = recipe.preference, kind_of(recipe.preference.loss), recipe.fit
     say(f"{pairs.count:,} pairs of a right and a wrong name")
     given = {"beta": wanted.beta, "margin": wanted.margin, "weight": wanted.weight}
     values = tuple((key, given[key]) for key in kind.keys if given[key] or key != "beta")
     reference = None
-    if kind.reference:
-        frozen = _reference(wanted.reference, generator)
+    if frozen is not None:
+        frozen.module.to(generator.device)
         reference = kept_reference(folder / "reference", frozen, pairs, max(how.batch_size, 64), bf16=how.bf16)
     options = PreferenceOptions(wanted.loss, values, wanted.likelihood, how.batch_size, how.seed)
     return PreferenceTraining(generator, pairs, options, reference)
 
 
-def _reference(folder: str, generator: Generator) -> Generator:
-    """The generator that is compared with: of a folder, else the one that is trained, as it is now."""
-    if not folder:
+def _reference(wanted: PreferenceRecipe, generator: Generator) -> Generator | None:
+    """The generator that is compared with: of a folder, else the one that is trained; None where the loss has none."""
+    if not kind_of(wanted.loss).reference:
+        return None
+    if not wanted.reference:
         return generator
-    frozen = generation.load(folder)
+    frozen = generation.load(wanted.reference)
     if frozen.tokenizer.to_str() != generator.tokenizer.to_str():
-        raise RecipeError(f"{folder} has other tokens than the model that is trained: name one that it comes from")
-    frozen.module.to(generator.device)
+        raise RecipeError(
+            f"{wanted.reference} has other tokens than the model that is trained: name one that it comes from"
+        )
     return frozen
