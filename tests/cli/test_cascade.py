@@ -65,20 +65,82 @@ def test_parts_can_be_left_out(run, dev):
     assert [part["part"] for part in parts] == ["dictionary"]
 
 
-def test_without_development_mentions_it_is_the_default(run):
-    code, output, err = run("--skip", "tfidf")
+@pytest.fixture
+def plain(tmp_path, capsys):
+    """A run of the command without a KB: exit code, folder, stderr."""
+
+    def call(*more):
+        code = main([str(part) for part in ("cascade", "-o", tmp_path / "plain", *more)])
+        return code, tmp_path / "plain", capsys.readouterr().err
+
+    return call
+
+
+def test_without_development_mentions_it_is_the_default(plain):
+    code, output, err = plain("--encoder", ENCODER, "--skip", "tfidf")
     assert (code, err) == (0, "")
     assert json.loads((output / "calibration.json").read_text(encoding="utf-8"))["stages"] == []
-    code, _, err = run()
+    code, _, err = plain()
     assert (code, err) == (
         2, "nomina: only dictionary and embedding go together without weights: name development mentions (--dev)\n"
     )  # fmt: skip
 
 
-def test_what_cannot_be_is_refused(run, dev, tmp_path):
-    code, _, err = run("--dev", dev, "--precision", 1.5)
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--kb", "nosuch"),
+        ("--precision", 0.9),
+        ("--sure", 7),
+        ("--many", 64),
+        ("--scored", 3),
+        ("--beams", 2),
+        ("--no-context",),
+        ("--generator", "writer"),
+        ("--format", "jsonl"),
+        ("--option", "a=b"),
+    ],
+)
+def test_without_development_mentions_what_has_no_effect_is_refused(plain, option):
+    code, output, err = plain("--skip", "tfidf", *option)
     assert code == 2
-    assert "no threshold reaches a precision of 1.5" in err
+    assert err.startswith(f"nomina: {option[0]} has no effect without development mentions")
+    assert err.count("\n") == 1
+    assert not output.exists()
+
+
+def test_development_mentions_need_a_knowledge_base(plain, dev):
+    code, _, err = plain("--dev", dev)
+    assert (code, err) == (2, "nomina: name the knowledge base that --dev is annotated with, by --kb\n")
+
+
+def test_an_encoder_that_is_none_is_noticed_at_once(plain, run, dev, tmp_path):
+    (tmp_path / "none").mkdir()
+    for code, output, err in (
+        plain("--skip", "tfidf", "--encoder", tmp_path / "none"),
+        run("--dev", dev, "--encoder", tmp_path / "none"),
+        run("--dev", dev, "--skip", "tfidf", "--skip", "embedding", "--generator", tmp_path / "none"),
+    ):
+        assert code == 2
+        assert err.startswith(f"nomina: {tmp_path / 'none'} holds no ")
+        assert err.count("\n") == 1
+        assert not output.exists()
+
+
+def test_a_cascade_is_no_encoder(plain):
+    assert plain("--skip", "tfidf", "--encoder", ENCODER)[0] == 0
+    code, _, err = plain("--skip", "tfidf", "--encoder", plain("--skip", "tfidf")[1])
+    assert code == 2
+    assert "holds a model of kind 'cascade'" in err
+
+
+def test_what_cannot_be_is_refused(run, dev, tmp_path):
+    for option in ("--precision", "--sure"):
+        for value in (1.5, 0, "nan"):
+            code, _, err = run("--dev", dev, option, value)
+            assert code == 2
+            assert err.startswith(f"nomina: {option[2:]} must be above 0 and at most 1, not {float(value)}\n")
+            assert err.count("\n") == 1
     code, _, err = run("--dev", dev, "--generator", tmp_path / "none")
     assert code == 2
     assert "no such folder" in err

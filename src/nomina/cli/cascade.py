@@ -6,22 +6,27 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from nomina.cli.places import PLACE
+from nomina.errors import UsageError
 
 _FILE = click.Path(path_type=Path)
 _PARTS = ("dictionary", "tfidf", "embedding", "generative")
+_UNFITTED = ("output", "encoder", "skip")
+"""Options that mean anything without development mentions."""
 
 _EXAMPLES = """\b
 Examples:
   nomina cascade --kb mesh --dev dev.pubtator --encoder aligned/ --generator writer/ -o all/
   nomina cascade --kb mesh --dev dev.pubtator --precision 0.95 --skip tfidf -o sure/
   nomina link note.txt --kb mesh --linker all/
+  nomina cascade --encoder aligned/ --skip tfidf -o plain/
 """
 
 
 @click.command(epilog=_EXAMPLES)
-@click.option("--kb", required=True, metavar="NAME|FILE", help="The knowledge base whose names are ranked.")
+@click.option("--kb", metavar="NAME|FILE", help="The knowledge base whose names are ranked; --dev needs it.")
 @click.option("--dev", type=_FILE, metavar="FILE", help="Annotated mentions to learn from; never those of a test.")
 @click.option("-o", "--output", required=True, type=PLACE, metavar="FOLDER", help="The cascade to write.")
 @click.option("--encoder", metavar="FOLDER", help="Of the part embedding; by default the one that nomina comes with.")
@@ -40,7 +45,7 @@ Examples:
 @click.option("--format", metavar="FORMAT", help="Of the mentions, where a look at them says something else.")
 @click.option("--option", "texts", multiple=True, metavar="KEY=VALUE", help="An option of it; may be repeated.")
 def cascade(
-    kb: str,
+    kb: str | None,
     dev: Path | None,
     output: Path,
     encoder: str | None,
@@ -60,7 +65,7 @@ def cascade(
     What each says of a name is weighed as development mentions teach, and a mention that is sure enough is not given to
     the parts behind, which cost more. Every answer has a probability. The folder that comes out is for `nomina link
     --linker`; models stay where they are. Figures on the development mentions, each judged by weights of others, go to
-    stderr. Without --dev it is the default cascade, dictionary and encoder, as a folder.
+    stderr. Without --dev and --kb it is the default cascade, dictionary and encoder, as a folder.
     """
     from nomina.corpora import read_corpus
     from nomina.kb.options import parsed
@@ -77,7 +82,10 @@ def cascade(
     if generator and "generative" not in skip:
         parts.append(PartOptions("generative", generator, scored, beams, not no_context))
     if dev is None:
+        _check_unfitted()
         return folder.describe(parts, output)
+    if kb is None:
+        raise UsageError("name the knowledge base that --dev is annotated with, by --kb")
     opened = resolve_kb(kb)
     mentions = dev_of(read_corpus(dev, format, options=parsed(texts)), opened)
     linker, figures, _ = fitted(
@@ -85,6 +93,21 @@ def cascade(
     )
     folder.save(linker, output, figures | {"kb": opened.fingerprint})
     _show(figures)
+
+
+def _check_unfitted() -> None:
+    """Refuse options that have no effect without development mentions.
+
+    Raises:
+        UsageError: there is one.
+    """
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = option.name and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        if given and option.name not in _UNFITTED:
+            raise UsageError(
+                f"{option.opts[0]} has no effect without development mentions: name them (--dev), or leave it out"
+            )
 
 
 def _say(line: str) -> None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from nomina.artifact import MANIFEST
+from nomina.artifact import MANIFEST, Artifact
 from nomina.errors import ArtifactError
 
 if TYPE_CHECKING:
@@ -104,6 +104,21 @@ def check_folder(folder: str | Path) -> None:
         raise ArtifactError(f"no such folder: {folder}; name the folder of an encoder")
     if not path.is_dir():
         raise ArtifactError(f"{folder} is a file: name the folder of an encoder")
+
+
+def check_encoder(folder: str | Path) -> None:
+    """Whether a folder holds an encoder; a look at its description is all.
+
+    Raises:
+        ArtifactError: there is no such folder, or it holds none.
+    """
+    check_folder(folder)
+    if is_exported(folder):
+        from nomina.encoders.onnx import KIND
+
+        Artifact.open(folder, KIND)
+    elif not Path(folder, DESCRIPTION).is_file():
+        raise ArtifactError(_nothing_in(Path(folder)))
 
 
 def check_base(base: str) -> None:

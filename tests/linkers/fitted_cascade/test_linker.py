@@ -206,6 +206,8 @@ def test_another_model_than_the_one_it_was_fitted_with_is_refused(kb, linker):
         lambda found: found.pop("abstain"),
         lambda found: found.update(version=2),
         lambda found: found["stages"].pop(),
+        lambda found: found.update(abstain=1.5),
+        lambda found: found.update(abstain=-0.5),
     ],
 )
 def test_a_damaged_folder_is_refused(kb, linker, tmp_path, damage):
@@ -214,6 +216,13 @@ def test_a_damaged_folder_is_refused(kb, linker, tmp_path, damage):
     damage(learnt)
     folder._write([part.options for part in linker.parts], linker.sure, learnt, tmp_path / "all")
     with pytest.raises((ArtifactError, UsageError), match="fit"):
+        folder.load(kb, tmp_path / "all")
+
+
+@pytest.mark.parametrize("sure", [0.0, -1.0, 7.0])
+def test_a_folder_whose_sureness_is_no_probability_is_refused(kb, linker, tmp_path, sure):
+    folder.save(FittedCascadeLinker(kb, PARTS, linker.stages, sure=sure), tmp_path / "all")
+    with pytest.raises(ArtifactError, match=r"sure and abstain are probabilities.*fit it again"):
         folder.load(kb, tmp_path / "all")
 
 

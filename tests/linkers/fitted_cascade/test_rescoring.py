@@ -14,11 +14,13 @@ from encoder_cases import WORDS  # noqa: E402
 from generator_cases import save_bart  # noqa: E402
 
 import nomina  # noqa: E402
+from nomina import generation  # noqa: E402
 from nomina.cli.main import main  # noqa: E402
 from nomina.corpora.jsonl import write  # noqa: E402
+from nomina.errors import ArtifactError  # noqa: E402
 from nomina.linkers.base import NO_ROW  # noqa: E402
 from nomina.linkers.fitted_cascade.linker import FittedCascadeLinker  # noqa: E402
-from nomina.linkers.fitted_cascade.parts import PartOptions, opened  # noqa: E402
+from nomina.linkers.fitted_cascade.parts import PartOptions, fitted_with, opened  # noqa: E402
 from nomina.linkers.fitted_cascade.pools import Pools  # noqa: E402
 from nomina.linkers.generative import GenerativeLinker  # noqa: E402
 from nomina.types import Query  # noqa: E402
@@ -69,6 +71,19 @@ def test_it_finds_names_of_its_own_with_beams(kb, writer):
     ranking = GenerativeLinker(kb, writer, beams=3).rank(asked, 3)
     for i in range(3):
         assert found.rows[found.mention == i].tolist() == sorted(ranking.rows[i][ranking.rows[i] != NO_ROW].tolist())
+
+
+@pytest.mark.parametrize("file", ["generator.json", "tokenizer.json", "config.json", "model.safetensors"])
+def test_a_generator_that_reads_or_writes_otherwise_is_another_one(kb, writer, tmp_path, file):
+    copy = tmp_path / "writer"
+    generation.load(writer).save(copy)
+    fitted = fitted_with(opened(kb, PartOptions("generative", str(copy), beams=2)))
+    assert opened(kb, fitted).linker
+    (copy / "train.json").write_text("{}", encoding="utf-8")
+    assert opened(kb, fitted).linker
+    (copy / file).write_bytes((copy / file).read_bytes() + b" ")
+    with pytest.raises(ArtifactError, match=r"is not the model that the cascade was fitted with: fit it again"):
+        _ = opened(kb, fitted).linker
 
 
 def test_a_cascade_with_a_generator_from_the_command_line(kb, writer, tmp_path, capsys):

@@ -25,6 +25,11 @@ def test_development_mentions_are_those_with_gold(kb, dev):
         dev_of([document("x", ("heart",), ("A:heart",))], kb)
 
 
+def test_a_kb_that_lacks_all_gold_is_refused(make_kb):
+    with pytest.raises(UsageError, match="has the gold of no development mention"):
+        dev_of(documents(), make_kb({"X:1": ("something else",)}))
+
+
 def test_the_parts_together_are_right_where_one_of_them_is(kb, dev):
     linker, facts, judged = fitted(kb, PARTS, dev, sure=0.9)
     # A quarter of the mentions is of a concept that the KB lacks: never right.
@@ -77,5 +82,8 @@ def test_figures_by_hand():
 def test_what_cannot_be_is_refused(kb, dev):
     with pytest.raises(UsageError, match="sure must be above 0"):
         fitted(kb, PARTS, dev, sure=0.0)
+    for precision in (0.0, 1.1, float("nan")):
+        with pytest.raises(UsageError, match="precision must be above 0 and at most 1"):
+            fitted(kb, PARTS, dev, precision=precision)
     with pytest.raises(UsageError, match="in this order"):
         fitted(kb, [PartOptions("tfidf"), PartOptions("dictionary")], dev)

@@ -20,6 +20,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+from nomina import encoders
 from nomina.artifact import Artifact, writing
 from nomina.errors import ArtifactError, UsageError
 from nomina.kb.store import KnowledgeBase
@@ -56,12 +57,15 @@ def describe(parts: Sequence[PartOptions], folder: str | Path) -> None:
     """Write a cascade without weights: the default one, with the encoder that the part embedding names.
 
     Raises:
+        ArtifactError: there is no such encoder.
         UsageError: other parts, which need weights; see ``save`` too.
     """
     if tuple(options.part for options in parts) != _DEFAULT:
         raise UsageError(
             f"only {' and '.join(_DEFAULT)} go together without weights: name development mentions (--dev)"
         )
+    if parts[1].model:
+        encoders.check_encoder(parts[1].model)
     _write(parts, 1.0, {"stages": [], "abstain": 0.0, "dev": {}}, folder)
 
 
@@ -80,6 +84,8 @@ def load(kb: KnowledgeBase, folder: str | Path, progress: Progress | None = None
         parts = [_part(found, artifact.folder) for found in artifact.options["parts"]]
         stages = [Stage(_numbers(found["rank"]), _numbers(found["judge"])) for found in learnt["stages"]]
         sure, abstain = _numbers([artifact.options["sure"], learnt["abstain"]])
+        if not (0 < sure <= 1 and 0 <= abstain <= 1):
+            raise ValueError(f"sure and abstain are probabilities, not {sure:g} and {abstain:g}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ArtifactError(f"{artifact.folder} is no cascade that can be read ({error}): fit it again") from error
     if not stages and tuple(options.part for options in parts) == _DEFAULT:

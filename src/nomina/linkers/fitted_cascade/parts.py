@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nomina import encoders
+from nomina import encoders, generation
 from nomina.abbreviations import definitions
+from nomina.encoders.base import TOKENIZER
 from nomina.errors import ArtifactError, UsageError
 from nomina.files import sha256
 from nomina.kb.store import KnowledgeBase
@@ -28,6 +29,10 @@ PARTS = ("dictionary", "tfidf", "embedding", "generative")
 """Those that there are, the cheapest first, which is the order in which they are asked."""
 
 Progress = Callable[[int, int], None]
+
+_WEIGHTS = (".safetensors", ".bin")
+_WRITTEN_BY = ("config.json", generation.DESCRIPTION, TOKENIZER)
+"""Of a generator's folder: what else its answers depend on."""
 
 _LEAST_LOG = -30.0
 """Of a name's probability; what is less likely is as unlikely."""
@@ -80,7 +85,7 @@ class Searching:
         self.kb, self.options, self._progress = kb, options, progress
         self._long_forms = lru_cache(maxsize=512)(_long_forms)
         if options.model:
-            encoders.check_folder(options.model)
+            encoders.check_encoder(options.model)
 
     @cached_property
     def linker(self) -> Linker:
@@ -147,6 +152,8 @@ class Rescoring:
         self.kb, self.options, self._progress = kb, options, progress
         if not Path(options.model).is_dir():
             raise ArtifactError(f"no such folder: {options.model}; name the folder of a generator")
+        if not generation.is_generator(options.model):
+            raise ArtifactError(f"{options.model} holds no generator: name a folder that `nomina train genbioel` wrote")
 
     @cached_property
     def linker(self) -> GenerativeLinker:
@@ -158,9 +165,9 @@ class Rescoring:
         return GenerativeLinker(self.kb, self.options.model, beams=beams, context=context, progress=self._progress)
 
     def fingerprint(self) -> str:
-        """Of its model."""
-        files = [path for path in sorted(Path(self.options.model).iterdir()) if path.suffix in (".safetensors", ".bin")]
-        return sha256(*files)
+        """Of its model: weights, configuration, tokenizer, and how mentions are written (prompt, markers, context)."""
+        files = sorted(Path(self.options.model).iterdir())
+        return sha256(*(path for path in files if path.suffix in _WEIGHTS or path.name in _WRITTEN_BY))
 
     def extend(self, queries: Sequence[Query], pools: Pools, shares: Floats | None, within: Flags | None) -> Pools:
         """See ``Searching.extend``; of the names that have been offered the most promising ones are left."""

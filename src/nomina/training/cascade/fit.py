@@ -63,7 +63,7 @@ def dev_of(documents: Iterable[Document], kb: KnowledgeBase) -> Dev:
     """The mentions of a corpus that have gold; one whose concept the KB lacks has no right answer.
 
     Raises:
-        UsageError: too few of them.
+        UsageError: too few of them, or the KB has the gold of none.
     """
     known, found = IdMap(kb, splits=True), Dev([], [], [])
     for document in documents:
@@ -74,6 +74,8 @@ def dev_of(documents: Iterable[Document], kb: KnowledgeBase) -> Dev:
                 found.groups.append(document.id)
     if len(found.queries) < _LEAST:
         raise UsageError(f"{len(found.queries)} development mentions with gold are too few: give {_LEAST} or more")
+    if not any(id in known for gold in found.gold for id in gold):
+        raise UsageError(f"the KB {kb.manifest.name} has the gold of no development mention: is it the corpus's own?")
     return found
 
 
@@ -102,11 +104,13 @@ def fitted(
         The linker; figures on the development mentions; what these are made of.
 
     Raises:
-        UsageError: no such parts, too few mentions, or no threshold reaches the precision.
+        UsageError: no such parts, sure or precision is no share, or no threshold reaches the precision.
     """
     check_parts(parts)
     if not 0 < sure <= 1:
         raise UsageError(f"sure must be above 0 and at most 1, not {sure}")
+    if precision is not None and not 0 < precision <= 1:
+        raise UsageError(f"precision must be above 0 and at most 1, not {precision}")
     made, owners = [opened(kb, options, progress) for options in parts], owners_of(kb)
     fold = _folds(dev)
     right = _Right(kb, dev)
