@@ -212,7 +212,8 @@ def test_means_of_fine_tuning_leave_out_single_seeds(made, tmp_path):
 
 def test_commands_have_no_scratch_folders_and_say_what_trained(made, tmp_path):
     trained = {"commands": ["python a.py", "python b.py"], "commit": "abcdef0123456-dirty", "device": "a card"}
-    result = {**RESULT, "name": "tuned", "seed": None, "command": "python x.py .work/models/raw a=.work/b/c /some/place/d"}
+    command = "python x.py .work/models/raw a=.work/b/c /some/place/d"
+    result = {**RESULT, "name": "tuned", "seed": None, "command": command}
     (tmp_path / "tuned.json").write_text(json.dumps(result | {"trained": trained}), encoding="utf-8")
     lines = list(made.provenance.runs(tmp_path, tmp_path))
     assert lines[-3:-1] == [
