@@ -92,9 +92,11 @@ def test_the_page_tells_how_fast_the_first_name_is_found(script, monkeypatch, tm
     page = importlib.import_module("decoding_page")
     for name in page.FILES:
         one = json.loads((page.RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-        one["mentions_a_second_first_name"] = {"tf32, pooled, batch 64": 10.0, "bf16, pooled, batch 64": 2345.6}
+        one.pop("mentions_a_second_first_name", None)
         (tmp_path / f"{name}.json").write_text(json.dumps(one), encoding="utf-8")
-    before = list(page.lines())
     monkeypatch.setattr(page, "RESULTS", tmp_path)
+    before = list(page.lines())
+    one["mentions_a_second_first_name"] = {"tf32, pooled, batch 64": 10.0, "bf16, pooled, batch 64": 2345.6}
+    (tmp_path / f"{name}.json").write_text(json.dumps(one), encoding="utf-8")
     told = "; 2,346 mentions a second until the first name alone is certain (bf16, pooled, batch 64)."
     assert list(page.lines())[-1] == before[-1][:-1] + told
