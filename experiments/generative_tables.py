@@ -29,8 +29,8 @@ SEARCH = """## Ways of fine-tuning a generator
 From the first pre-training, one seed, without a text; development sets at 1 and 5. "dictionary" and "names": half of
 the batches are pre-training text of the corpus's own dictionary, without its mentions, or of all diseases and findings;
 "noise": two noisy copies of each mention; "sharp": no label smoothing; "top": the target is one of the three most
-similar synonyms. A long or fast training forgets on NCBI disease (a large dictionary, with concepts that training
-does not show) what AskAPatient (1,040 names) profits from.
+similar synonyms. A longer or faster training, or noise, helps AskAPatient (1,040 names) and harms NCBI disease, whose
+large dictionary has concepts that training does not show.
 """
 STAGES = """## The four stages of ANGEL
 

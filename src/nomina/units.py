@@ -31,7 +31,9 @@ _PART = re.compile(rf"(?:(?:{'|'.join(PREFIXES)})[-‐‑])*[^-‐‑]+", re.IGN
 _HYPHEN = re.compile("[-‐‑]")
 _BORDER = "\n\n"
 _PAUSES = frozenset('()[]{}/"“”=&%_<>|\n') | {" - ", " – ", " — "}
-_MOST_PIECES = 1 << 15  # of the abstracts of some 5,000 documents: memory is flat from there on
+_MOST_PIECES = (
+    1 << 15
+)  # of the abstracts of some 5,000 documents: full soon, so that memory does not go on growing by it
 
 WORD, END, PAUSE, COMMA = 0, 1, 2, 3
 """Kinds of unit: a word; the end of a sentence, list item or text; another mark inside a sentence; a comma among

@@ -223,7 +223,8 @@ class Generator(ABC):
         Args:
             folder: Made where it is missing.
             half: Weights as float16.
-            packed: Matrices as int8 rows, the others as float16; see ``nomina.generation.pack``.
+            packed: Matrices as int8 rows, the others as float16; not where Hugging Face reads the folder. See
+                ``nomina.generation.pack``.
         """
         from safetensors.torch import save
 
