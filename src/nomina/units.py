@@ -31,9 +31,7 @@ _PART = re.compile(rf"(?:(?:{'|'.join(PREFIXES)})[-‐‑])*[^-‐‑]+", re.IGN
 _HYPHEN = re.compile("[-‐‑]")
 _BORDER = "\n\n"
 _PAUSES = frozenset('()[]{}/"“”=&%_<>|\n') | {" - ", " – ", " — "}
-_MOST_PIECES = (
-    1 << 15
-)  # of the abstracts of some 5,000 documents: full soon, so that memory does not go on growing by it
+_MOST_PIECES = 1 << 15  # of the abstracts of some 5,000 documents; full soon, as memory is not to go on growing
 
 WORD, END, PAUSE, COMMA = 0, 1, 2, 3
 """Kinds of unit: a word; the end of a sentence, list item or text; another mark inside a sentence; a comma among
