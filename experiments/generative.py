@@ -261,7 +261,7 @@ def finetune(arguments: argparse.Namespace, device: torch.device, record: Record
         generator = started(arguments, generation.begin(arguments.model, arguments.layers), device)
         names = name_set(dictionary.concepts, arguments.names, seed)
         if targets is None or "random" in (arguments.target, arguments.names):
-            options = TargetOptions(arguments.target, arguments.top, seed)
+            options = TargetOptions(arguments.target, arguments.top, seed, arguments.similarity)
             targets = targets_of([parts.mention for parts, _ in known], [gold for _, gold in known], names, options)
             bench.tries.clear()
         objective = training(arguments, generator, [parts for parts, _ in known], targets, dictionary, seed)

@@ -151,6 +151,13 @@ def _probe() -> Iterator[Run]:
         yield replace(_BERT, task=task, loss="biosyn", epochs=8, seed=1)
 
 
+def _cascade() -> Iterator[Run]:
+    """Encoders that a cascade asks beside generators of the same corpora: mentions as they are, as a linker asks them."""
+    for task, epochs in (("ncbi", 8), ("bc5cdr-d", 8), ("bc5cdr-c", 4)):
+        yield replace(_BERT, task=task, base="mini", loss="marginal", names=4000, epochs=epochs, seed=1)
+    yield Run("aap-0", "mini", 7e-5, 9, "marginal", batch=128, seed=1)
+
+
 PLANS: dict[str, list[Run]] = {
     "smoke": [
         Run("ncbi", "raw", 5e-5, 1, prefix=PREFIX, names=64, loss="marginal", negatives=4),
@@ -171,4 +178,5 @@ PLANS: dict[str, list[Run]] = {
     "seeds": list(_seeds()),
     "mpnet": list(_mpnet()),
     "probe": list(_probe()),
+    "cascade": list(_cascade()),
 }

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# The trainings behind ANGEL's tables, on one GPU; each that has ended (WORK/NAME.ended) is not done again.
+#
+#     DATA=... OUT=... WORK=... BASE=SELF-ALIGNED-MINILM PRE=WORK/MODEL bash experiments/angel_runs.sh
+#
+# Started beside generative_runs.sh, whose models it goes on from as they come (PRE's and BASE's, fine-tuned). Negative-
+# aware pre-training, and fine-tuning behind it; pairs of own beams on three seeds and ten folds; of models that were not
+# pre-trained (a second base); remedies; the pairs of table 2, the losses of table D, slower rates; targets by the cosine
+# of an encoder (table 3), several targets a mention (figure A). SIDE_BY_SIDE trainings run at a time, those of the other
+# script counted in. What a training says is in OUT/NAME.txt; one that fails does not stop the others.
+set -u
+: "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}" "${SIDE_BY_SIDE:=15}"
+: "${MINUTES:=1.6}" "${PROCESSES:=8}" "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}" "${PT_FOLDS:=0 1 2}"
+cd "$(dirname "${BASH_SOURCE[0]}")"
+mkdir -p "$OUT" "$WORK"
+python=${PYTHON:-python3}
+
+declare -A ways=(
+    [ncbi]="--batch 64 --lr 1e-4 --epochs 8"
+    [aap]="--batch 64 --lr 3e-4 --epochs 5 --noise 1 --copies 2"
+    [bc5cdr]="--batch 64 --lr 3e-4 --epochs 6 --mix 0.5 --mix-of dictionary"
+)
+
+train() { # SCRIPT STAGE NAME OPTIONS...
+    # shellcheck disable=SC2086
+    $python "$1.py" "$2" --data "$DATA" --work "$WORK" --out "$OUT/$3" --name "$3" --no-pack "${@:4}" $OPTIONS \
+        > "$OUT/$3.txt" 2>&1 && touch "$WORK/$3.ended"
+}
+wait_for_room() {
+    while [ "$(pgrep -fc '(generative[.]py|angel[.]py) (finetune|corpus|pretrain|names)')" -ge "$SIDE_BY_SIDE" ]; do
+        sleep 0.5
+    done
+}
+await() { until [ -e "$WORK/$1.ended" ]; do sleep 0.5; done; }
+tune() { # MODEL NAME CORPUS OPTIONS...
+    [ -e "$WORK/$2.ended" ] && return
+    wait_for_room
+    # shellcheck disable=SC2086
+    train generative finetune "$2" --model "$1" --corpus "$3" --no-context ${ways[${3%-*}]} "${@:4}" &
+    sleep 0.5
+}
+pairs() { # TUNED NAME CORPUS BASE VARIANTS, OPTIONS...
+    [ -e "$WORK/$2.ended" ] && return
+    await "$1"
+    wait_for_room
+    train angel corpus "$2" --model "$WORK/$1-${SEED:-0}" --corpus "$3" --base "$4" --no-context --lr 1e-5 \
+        --only "${@:5}" &
+    sleep 0.5
+}
+
+before_fine_tuning() {
+    [ -e "$WORK/positive.ended" ] || train generative pretrain positive --base "$PRE" --similar --bare 1 --batch 1536 \
+        --repeat 2 --lr 1e-4 --minutes "$MINUTES" --evaluate-every 5000
+    await others
+    [ -e "$WORK/negative.ended" ] || train angel names negative --model "$WORK/positive" --minutes "$MINUTES" \
+        --evaluate-every 5000
+}
+[ -e "$WORK/others.ended" ] || {
+    $python angel.py others --data "$DATA" --model "$BASE" --out "$DATA" --name others --device cpu \
+        --processes "$PROCESSES" $OPTIONS > "$OUT/others.txt" 2>&1 && touch "$WORK/others.ended"
+} &
+before_fine_tuning &
+
+own_beams() {
+    for seed in $SEEDS; do
+        for corpus in ncbi bc5cdr; do
+            SEED=$seed pairs "pre-$corpus-$seed" "angel-$corpus-$seed" $corpus "$PRE" paper likelihood --test
+        done
+    done
+    for corpus in ncbi bc5cdr aap-0; do
+        pairs "pre-${corpus%-0}-0" "losses-$corpus" $corpus "$PRE" pairwise cpo simpo
+        pairs "pre-${corpus%-0}-0" "pairs-$corpus" $corpus "$PRE" tfidf all top-10
+    done
+    for seed in $SEEDS; do
+        SEED=$seed pairs "pre-ncbi-$seed" "remedies-ncbi-$seed" ncbi "$PRE" synonym own unseen
+        pairs "pre-aap-$seed" "remedies-aap-$seed" "aap-$seed" "$PRE" synonym own unseen
+    done
+    for corpus in ncbi aap-0 bc5cdr; do
+        pairs "pre-${corpus%-0}-0" "slow-$corpus" $corpus "$PRE" paper likelihood --lr 1e-6
+    done
+    for corpus in ncbi aap-0; do
+        pairs "pre-${corpus%-0}-0" "crossfit-$corpus" $corpus "$PRE" crossfit-likelihood
+    done
+    wait
+}
+folds() {
+    for fold in $FOLDS; do pairs "pre-aap-$fold" "angel-aap-$fold" "aap-$fold" "$PRE" paper likelihood --test; done
+    wait
+}
+behind_negatives() {
+    await negative
+    for seed in $SEEDS; do tune "$WORK/negative" "pt-ncbi-$seed" ncbi --seeds "$seed" --test; done
+    tune "$WORK/negative" pt-bc5cdr-0 bc5cdr --test
+    for fold in $PT_FOLDS; do tune "$WORK/negative" "pt-aap-$fold" "aap-$fold" --test; done
+    for seed in $SEEDS; do
+        SEED=$seed pairs "pt-ncbi-$seed" "angel-pt-ncbi-$seed" ncbi "$WORK/negative" paper likelihood --test
+    done
+    pairs pt-bc5cdr-0 angel-pt-bc5cdr-0 bc5cdr "$WORK/negative" paper likelihood --test
+    for fold in $PT_FOLDS; do
+        pairs "pt-aap-$fold" "angel-pt-aap-$fold" "aap-$fold" "$WORK/negative" paper likelihood --test
+    done
+    wait
+}
+not_pre_trained() {
+    for corpus in ncbi bc5cdr aap-0; do
+        pairs "none-$corpus" "angel-none-$corpus" $corpus "$BASE" paper likelihood --test
+    done
+    wait
+}
+targets() {
+    for corpus in ncbi aap-0 bc5cdr; do
+        tune "$PRE" "top-3-$corpus" $corpus --top 3
+        tune "$PRE" "target-encoder-$corpus" $corpus --target encoder --similarity "$BASE"
+        tune "$PRE" "top-5-$corpus" $corpus --top 5
+    done
+    wait
+}
+
+own_beams & folds & behind_negatives & not_pre_trained &
+await angel-ncbi-0
+targets &
+wait
