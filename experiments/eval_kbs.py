@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from common import benchmark
@@ -68,16 +68,19 @@ def _with_updates(entities: Iterator[Entity], updates: list[Retired], kb: Knowle
     yield from (retired for retired in updates if retired.id not in kb and kb.resolve(retired.replaced_by[0]))
 
 
-def _mesh_with_mentions(shop: Workshop, path: Path) -> KnowledgeBase:
-    """MeSH chemicals and, as names of their concepts, the mentions of the training and development sets."""
-    kb = shop("mesh-chemicals")
+def _mesh_with_mentions(*splits: str) -> Callable[[Workshop, Path], KnowledgeBase]:
+    """MeSH chemicals and, as names of their concepts, the mentions of some splits."""
 
-    def records() -> Iterator[Entity | Retired]:
-        yield from _with_updates(kb.entities(), list(_updates(shop)), kb)
-        for split in ("train", "dev"):
-            yield from _as_names(chemicals(shop, split), kb)
+    def make(shop: Workshop, path: Path) -> KnowledgeBase:
+        return build(path, _with_mentions(shop, shop("mesh-chemicals"), splits))
 
-    return build(path, records())
+    return make
+
+
+def _with_mentions(shop: Workshop, kb: KnowledgeBase, splits: Sequence[str]) -> Iterator[Entity | Retired]:
+    yield from _with_updates(kb.entities(), list(_updates(shop)), kb)
+    for split in splits:
+        yield from _as_names(chemicals(shop, split), kb)
 
 
 def _as_names(documents: Iterator[Document], kb: KnowledgeBase) -> Iterator[Entity]:
@@ -124,15 +127,18 @@ def _cometa(shop: Workshop, path: Path) -> KnowledgeBase:
 
 KBS: dict[str, Callable[[Workshop, Path], KnowledgeBase]] = {
     "ncbi-as-published": _dictionary("ncbi-disease", "biosyn", "test_dictionary.txt"),
+    "ncbi-as-published-dev": _dictionary("ncbi-disease", "biosyn", "dev_dictionary.txt"),
     "ncbi-clean": _dictionary("ncbi-disease", "biosyn", "train_dictionary.txt"),
     "bc5cdr-d-as-published": _dictionary("bc5cdr", "biosyn-disease", "test_dictionary.txt"),
+    "bc5cdr-d-as-published-dev": _dictionary("bc5cdr", "biosyn-disease", "dev_dictionary.txt"),
     "bc5cdr-d-clean": _dictionary("bc5cdr", "biosyn-disease", "train_dictionary.txt"),
     "askapatient": _askapatient,
     "cometa": _cometa,
     "medic": _medic,
     "mesh": _mesh("mesh"),
     "mesh-chemicals": _mesh("mesh-chemicals"),
-    "mesh-chemicals-mentions": _mesh_with_mentions,
+    "mesh-chemicals-mentions": _mesh_with_mentions("train", "dev"),
+    "mesh-chemicals-mentions-dev": _mesh_with_mentions("train"),
     "mesh-expanded": _expanded,
 }
-"""Name -> what builds it."""
+"""Name -> what builds it; ``-dev``: with the training mentions, not yet those of the development set."""

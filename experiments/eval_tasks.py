@@ -17,13 +17,26 @@ FOLDS = 10
 
 @dataclass(frozen=True)
 class Task:
-    """One cell of the tables. ``folds``: the mean over so many tests is what counts."""
+    """One cell of the tables.
+
+    Attributes:
+        corpus: as the tables call it.
+        protocol: one of ``PROTOCOLS``.
+        kb: what test mentions are linked to.
+        test: the documents that are judged.
+        train: what a system may be trained on.
+        dev: what weights may be learnt on; None where it may not be used.
+        dev_kb: what development mentions are linked to, where it is another KB: one without their names.
+        fold: of AskAPatient: the mean over the folds is what counts.
+    """
 
     corpus: str
     protocol: str
     kb: str
     test: Read
     train: Read
+    dev: Read | None = None
+    dev_kb: str = ""
     fold: int | None = None
 
     @property
@@ -36,33 +49,44 @@ def _corpus(format: str, *parts: str, **options: str) -> Read:
     return lambda shop: list(read_corpus(shop.file(*parts), format, options=options))
 
 
-def _kind(read: Read, type: str) -> Read:
-    """Only the mentions of a type."""
+def _kind(read: Read, type: str | None) -> Read:
+    """Only the mentions of a type; all where it is None."""
 
     def chosen(shop: Workshop) -> list[Document]:
-        return [replace(d, mentions=tuple(m for m in d.mentions if m.type == type)) for d in read(shop)]
+        return [replace(d, mentions=tuple(m for m in d.mentions if type in (None, m.type))) for d in read(shop)]
 
     return chosen
 
 
-def _biosyn(*parts: str) -> tuple[Read, Read]:
-    return _corpus("biosyn", *parts, "processed_test"), _corpus("biosyn", *parts, "processed_train")
+def _biosyn(*parts: str) -> tuple[Read, Read, Read]:
+    test, train, dev = (_corpus("biosyn", *parts, f"processed_{split}") for split in ("test", "train", "dev"))
+    return test, train, dev
 
 
-def _cdr(split: str) -> Read:
-    return _corpus("pubtator", "bc5cdr", "raw", f"CDR_{split}Set.PubTator.txt")
+def _cdr(kind: str | None = None) -> tuple[Read, Read, Read]:
+    files = (f"CDR_{split}Set.PubTator.txt" for split in ("Test", "Training", "Development"))
+    test, train, dev = (_kind(_corpus("pubtator", "bc5cdr", "raw", file), kind) for file in files)
+    return test, train, dev
 
 
-def _ncbi(split: str) -> Read:
-    return _corpus("pubtator", "ncbi-disease", "raw", f"NCBI{split}set_corpus.txt")
+def _ncbi() -> tuple[Read, Read, Read]:
+    files = (f"NCBI{split}set_corpus.txt" for split in ("test", "train", "develop"))
+    test, train, dev = (_corpus("pubtator", "ncbi-disease", "raw", file) for file in files)
+    return test, train, dev
 
 
-def _chemicals(split: str) -> Read:
-    return _corpus("biosyn_json", "bc5cdr", "biosyn-chemical", "data.json", split=split)
+def _chemicals() -> tuple[Read, Read, Read]:
+    splits = ("test", "train", "dev")
+    test, train, dev = (
+        _corpus("biosyn_json", "bc5cdr", "biosyn-chemical", "data.json", split=split) for split in splits
+    )
+    return test, train, dev
 
 
-def _askapatient(fold: int, split: str) -> Read:
-    return _corpus("askapatient", "askapatient", f"AskAPatient.fold-{fold}.{split}.txt")
+def _askapatient(fold: int) -> tuple[Read, Read, Read]:
+    files = (f"AskAPatient.fold-{fold}.{split}.txt" for split in ("test", "train", "validation"))
+    test, train, dev = (_corpus("askapatient", "askapatient", file) for file in files)
+    return test, train, dev
 
 
 def _cometa(split: str) -> Read:
@@ -70,23 +94,25 @@ def _cometa(split: str) -> Read:
 
 
 TASKS: tuple[Task, ...] = (
-    Task("ncbi", "as-published", "ncbi-as-published", *_biosyn("ncbi-disease", "biosyn")),
+    Task("ncbi", "as-published", "ncbi-as-published", *_biosyn("ncbi-disease", "biosyn"), "ncbi-as-published-dev"),
     Task("ncbi", "clean-kb", "ncbi-clean", *_biosyn("ncbi-disease", "biosyn")),
-    Task("ncbi", "as-published-generative", "medic", _ncbi("test"), _ncbi("train")),
-    Task("ncbi", "clean-raw", "medic", _ncbi("test"), _ncbi("train")),
-    Task("bc5cdr-d", "as-published", "bc5cdr-d-as-published", *_biosyn("bc5cdr", "biosyn-disease")),
+    Task("ncbi", "as-published-generative", "medic", *_ncbi()),
+    Task("ncbi", "clean-raw", "medic", *_ncbi()),
+    Task("bc5cdr-d", "as-published", "bc5cdr-d-as-published", *_biosyn("bc5cdr", "biosyn-disease"),
+         "bc5cdr-d-as-published-dev"),
     Task("bc5cdr-d", "clean-kb", "bc5cdr-d-clean", *_biosyn("bc5cdr", "biosyn-disease")),
-    Task("bc5cdr-d", "clean-raw", "medic", _kind(_cdr("Test"), "Disease"), _kind(_cdr("Training"), "Disease")),
-    Task("bc5cdr-c", "as-published", "mesh-chemicals-mentions", _chemicals("test"), _chemicals("train")),
-    Task("bc5cdr-c", "clean-kb", "mesh-chemicals", _chemicals("test"), _chemicals("train")),
-    Task("bc5cdr-c", "clean-raw", "mesh", _kind(_cdr("Test"), "Chemical"), _kind(_cdr("Training"), "Chemical")),
-    Task("bc5cdr", "as-published-generative", "mesh-expanded", _cdr("Test"), _cdr("Training")),
-    Task("bc5cdr", "clean-raw", "mesh", _cdr("Test"), _cdr("Training")),
+    Task("bc5cdr-d", "clean-raw", "medic", *_cdr("Disease")),
+    Task("bc5cdr-c", "as-published", "mesh-chemicals-mentions", *_chemicals(), "mesh-chemicals-mentions-dev"),
+    Task("bc5cdr-c", "clean-kb", "mesh-chemicals", *_chemicals()),
+    Task("bc5cdr-c", "clean-raw", "mesh", *_cdr("Chemical")),
+    Task("bc5cdr", "as-published-generative", "mesh-expanded", *_cdr()),
+    Task("bc5cdr", "clean-raw", "mesh", *_cdr()),
     *(
-        Task("askapatient", protocol, "askapatient", _askapatient(i, "test"), _askapatient(i, "train"), i)
+        Task("askapatient", protocol, "askapatient", *_askapatient(i), fold=i)
         for protocol in ("as-published", "as-published-generative")
         for i in range(FOLDS)
     ),
     Task("cometa", "clean-kb", "cometa", _cometa("test"), _cometa("train")),
-)
-"""Every row for which the data can be had; COMETA's KB is the closed world of its labels."""
+)  # fmt: skip
+"""Every row for which the data can be had; COMETA's KB is the closed world of its labels, its development set holds
+terms of the test set."""

@@ -42,7 +42,9 @@ def run(script, make_kb, monkeypatch, tmp_path):
     monkeypatch.setattr(embedding, "RESULTS", tmp_path)
     monkeypatch.setattr(embedding, "Workshop", lambda shared, work: lambda name: kb)
     made = [tasks.Task("ncbi", "clean-kb", "made", lambda shop: [test], lambda shop: [train])]
-    made += [tasks.Task("askapatient", "as-published", "made", lambda s: [test], lambda s: [train], i) for i in (0, 1)]
+    made += [
+        tasks.Task("askapatient", "as-published", "made", lambda s: [test], lambda s: [train], fold=i) for i in (0, 1)
+    ]
     monkeypatch.setattr(embedding, "TASKS", tuple(made))
 
     def call(row, *others):
