@@ -150,8 +150,18 @@ class Judge:
             figures[f"acc@{k}"] = round(100 * sum(hits) / len(hits), 2)
         return {**figures, "per_s": round(len(distinct) / seconds, 1)}
 
-    def best(self, prompt: Prompt, texts: Sequence[Parts], beams: int, batch: int) -> list[list[list[int]]]:
-        """For each text the rows of the names found, best first; names tokenised alike are one."""
+    def best(
+        self,
+        prompt: Prompt,
+        texts: Sequence[Parts],
+        beams: int,
+        batch: int,
+        offered: Sequence[Ints] | None = None,
+    ) -> list[list[list[int]]]:
+        """For each text the rows of the names found, best first; names tokenised alike are one.
+
+        ``offered``: the rows that may be written for each text; all where None.
+        """
         prompted = prompt.of_parts(texts)
         order = sorted(range(len(texts)), key=lambda i: (len(prompted[i].source), len(prompted[i].prefix)))
         found: list[list[list[int]]] = [[] for _ in texts]
@@ -161,8 +171,9 @@ class Judge:
             part = order[start : start + batch]
             tensors = batch_of(self.generator, [prompted[i] for i in part], to=8)
             search = fitting(Search(beams, _MOST), self.generator, tensors)
-            nodes = beam_search(self.generator, self.device_trie, tensors, search).nodes.cpu().numpy()
-            owned, offsets = self.trie.rows_of(nodes.ravel())
+            trie, device_trie, starts = self._allowed([offered[i] for i in part] if offered else None)
+            nodes = beam_search(self.generator, device_trie, tensors, search, starts=starts).nodes.cpu().numpy()
+            owned, offsets = trie.rows_of(nodes.ravel())
             each = [found.tolist() for found in np.split(owned, offsets[1:-1])]
             for place, i in enumerate(part):
                 found[i] = [rows for rows in each[place * beams : (place + 1) * beams] if rows]
@@ -170,6 +181,13 @@ class Judge:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         return found
+
+    def _allowed(self, offered: list[Ints] | None) -> tuple[FlatTrie, DeviceTrie, Ints | None]:
+        """What may be written for some texts, and where in it each begins."""
+        if offered is None:
+            return self.trie, self.device_trie, None
+        trie, starts = self.trie.of_rows(offered)
+        return trie, DeviceTrie(trie, self.generator.device, self.generator.vocabulary), starts
 
 
 class Bench:

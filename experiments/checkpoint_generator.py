@@ -1,0 +1,90 @@
+"""``checkpoints/genbioel-mini``: which generator it is made of, and what its int8 rows reach.
+
+    python experiments/checkpoint_generator.py choose --data DATA --work WORK --models MODELS
+        --of pre-long ft-ncbi-long-0 ft-bc5cdr-long-0
+    python experiments/checkpoint_generator.py check --data DATA --work WORK [--whole MODELS/NAME]
+
+Mentions without their texts, 5 beams, all names. ``choose`` measures models on development sets, all on all, and says
+which has the best mean at 1; ``results/checkpoint_choice.json``. ``check`` measures the checkpoint on development and
+test sets and, on development sets, how far it is from the weights that it was packed from;
+``results/checkpoint_generator.json``. Answers are kept in ``WORK``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from common import ROOT, parser, record
+from generative_answers import BEAMS, Asking, Task, accuracy, places
+from generative_eval import CLEAN, PUBLISHED
+
+CHECKPOINT = ROOT / "checkpoints" / "genbioel-mini"
+SETS = (("ncbi", CLEAN), ("ncbi", PUBLISHED), ("bc5cdr", CLEAN), ("aap-0", CLEAN))
+MOST = 0.2
+"""Points at 1 that int8 rows may differ by on a development set."""
+
+
+def main() -> None:
+    """Measure, record, print."""
+    options = parser(__doc__)
+    options.add_argument("what", choices=["choose", "check"])
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--work", type=Path, required=True)
+    options.add_argument("--models", type=Path, help="of choose")
+    options.add_argument("--of", nargs="+", default=[], help="of choose: their folders there")
+    options.add_argument("--checkpoint", type=Path, default=CHECKPOINT, help="of check (default: %(default)s)")
+    options.add_argument("--whole", type=Path, help="of check: what it was packed from")
+    arguments = options.parse_args()
+    (choose if arguments.what == "choose" else check)(arguments)
+
+
+def choose(arguments: argparse.Namespace) -> None:
+    """Which model is best for whoever links to any KB: NCBI disease counts once."""
+    found = {model: figures(arguments, arguments.models / model, "dev") for model in arguments.of}
+    chosen = max(found, key=lambda model: mean(found[model]))
+    record("checkpoint_choice", {"dev": found, "mean": {m: mean(f) for m, f in found.items()}, "chosen": chosen})
+    print(chosen)
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """The checkpoint's figures, and how far they are from those of the weights that it was packed from."""
+    folder = arguments.checkpoint
+    metrics: dict[str, Any] = {split: figures(arguments, folder, split) for split in ("dev", "test")}
+    metrics["bytes"] = sum(path.stat().st_size for path in folder.iterdir())
+    if arguments.whole:
+        whole = figures(arguments, arguments.whole, "dev")
+        metrics |= {"of": arguments.whole.name, "whole": whole, "difference": apart(metrics["dev"], whole)}
+        metrics["within"] = all(abs(points) <= MOST for points in metrics["difference"].values())
+        print("within" if metrics["within"] else "NOT within", MOST, "points:", metrics["difference"])
+    record("checkpoint_generator", metrics, beams=BEAMS)
+
+
+def figures(arguments: argparse.Namespace, model: Path, split: str) -> dict[str, dict[str, float]]:
+    """At 1 and 5 names, by corpus and dictionary."""
+    found = {}
+    for corpus, form in SETS:
+        task = Task(corpus, form, model)
+        asking = Asking(task, split, arguments.data, arguments.work)
+        found[task.name] = accuracy(places(asking.mentions, asking.full()))
+        print(model.name, task.name, split, found[task.name], flush=True)
+    return found
+
+
+def mean(found: dict[str, dict[str, float]]) -> float:
+    """Over corpora at 1, of a corpus with two dictionaries their mean."""
+    by_corpus: dict[str, list[float]] = {}
+    for name, each in found.items():
+        by_corpus.setdefault(name.partition(" ")[0], []).append(each["acc@1"])
+    return round(fmean(map(fmean, by_corpus.values())), 2)
+
+
+def apart(packed: dict[str, dict[str, float]], whole: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Points at 1 by which one is better than the other."""
+    return {name: round(each["acc@1"] - whole[name]["acc@1"], 2) for name, each in packed.items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Mentions of a test set that a generator never gets right, and whether the annotation can be learnt (GenBioEL, D)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from generative_answers import NONE, Answer, Answers, places
+from generative_eval import PUBLISHED, Dictionary, Item
+
+from nomina.text import normalise
+
+CORPUS = ("ncbi", PUBLISHED)
+"""The corpus of the paper's cases, with the dictionary that it links to."""
+LEAST = 2
+"""Times that a case stands in the test set."""
+IN_TRAIN = "trained as something else"
+IN_TEST = "several concepts in the test set"
+ELSEWHERE = "a name of something else"
+SECOND = "the right concept is written second or later"
+OTHER = "another name is written"
+
+Golds = dict[str, Counter[frozenset[str]]]
+"""By text, how often it has which ids."""
+
+
+def cases(asked: Sequence[Item], answers: Answers, train: Sequence[Item], dictionary: Dictionary) -> dict[str, Any]:
+    """The mentions that stand several times in a test set and are always wrong, and why.
+
+    Returns:
+        ``mentions``, ``wrong``: of the test set. ``against``: of mentions whose text the training set has, but never
+        with an id that is right here, their number and how many are right. ``cases``: the most frequent first, each
+        with its text, how often it is in the test set, ids by frequency there and in the training set, the first name
+        written and its ids, names of all these ids, reasons.
+    """
+    where = places(asked, answers).tolist()
+    taught, own = golds(train), golds(asked)
+    against = [is_against(item, taught) for item in asked]
+    told = _Told(dictionary, taught, own)
+    texts: dict[str, list[int]] = defaultdict(list)
+    for item, place in zip(asked, where, strict=True):
+        texts[item.parts.mention].append(place)
+    never = [text for text, each in texts.items() if len(each) >= LEAST and min(each) > 0]
+    right = sum(place == 0 for place, other in zip(where, against, strict=True) if other)
+    return {
+        "mentions": len(asked),
+        "wrong": sum(place > 0 for place in where),
+        "against": {"mentions": sum(against), "right": right},
+        "cases": [
+            told.case(text, answers[text], texts[text]) for text in sorted(never, key=lambda t: (-len(texts[t]), t))
+        ],
+    }
+
+
+def golds(found: Iterable[Item]) -> Golds:
+    """The ids of each mention's look-up key, with how often it has them."""
+    counts: Golds = defaultdict(Counter)
+    for item in found:
+        counts[normalise(item.parts.mention)][item.gold] += 1
+    return counts
+
+
+def is_against(item: Item, taught: Golds) -> bool:
+    """Whether training data have this text, but never with an id that is right here."""
+    there = taught.get(normalise(item.parts.mention), ())
+    return bool(there) and all(item.gold.isdisjoint(ids) for ids in there)
+
+
+class _Told:
+    """What is told of a case."""
+
+    def __init__(self, dictionary: Dictionary, taught: Golds, own: Golds) -> None:
+        self._taught, self._own = taught, own
+        self._names: dict[str, str] = {}
+        self._owners: dict[str, set[str]] = defaultdict(set)
+        for text, ids in zip(dictionary.texts, dictionary.ids, strict=True):
+            self._owners[normalise(text)] |= ids
+            for id in ids:
+                self._names.setdefault(id, text)
+
+    def case(self, text: str, written: Sequence[Answer], where: Sequence[int]) -> dict[str, Any]:
+        key = normalise(text)
+        first = written[:1]
+        shown = {id for golds in (self._own, self._taught) for ids in golds.get(key, ()) for id in ids}
+        shown |= {id for answer in first for id in answer.ids}
+        return {
+            "mention": text,
+            "count": len(where),
+            "gold": self._counted(self._own, key),
+            "train": self._counted(self._taught, key),
+            "answer": {"name": first[0].name, "ids": first[0].ids} if first else None,
+            "names": {id: self._names.get(id, "") for id in sorted(shown)},
+            "why": self._why(key, where),
+        }
+
+    def _counted(self, golds: Golds, key: str) -> list[dict[str, Any]]:
+        return [{"ids": sorted(ids), "count": count} for ids, count in golds.get(key, Counter()).most_common()]
+
+    def _why(self, key: str, where: Sequence[int]) -> list[str]:
+        """What holds, what settles it first."""
+        gold = frozenset[str]().union(*self._own[key])
+        owners = self._owners.get(key, set())
+        taught = self._taught.get(key, ())
+        holds = {
+            IN_TRAIN: bool(taught) and all(gold.isdisjoint(ids) for ids in taught),
+            IN_TEST: len(self._own[key]) > 1,
+            ELSEWHERE: bool(owners) and gold.isdisjoint(owners),
+            SECOND: min(where) < NONE,
+        }
+        return [reason for reason, is_so in holds.items() if is_so] or [OTHER]

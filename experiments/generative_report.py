@@ -1,0 +1,112 @@
+"""Fine-tuned generators on test sets: sub-populations, similarity bins, candidates against all names, cases.
+
+    python experiments/generative_report.py --data DATA --models MODELS --work WORK
+        --of ncbi=ft-ncbi-long-0 bc5cdr=ft-bc5cdr-long-0 aap-0=ft-aap-0-long-0
+
+``DATA``: what ``generative_data.py`` wrote. Mentions without their texts, 5 beams. NCBI with both dictionaries: without
+the corpora's mentions (clean), and with those of the sets before (published). Candidates are the nearest names by
+``checkpoints/sapbert-mini``, as many of ``MANY`` as the development set chooses. Development sets are asked first, test
+sets once: answers are kept in ``WORK``. Writes ``results/generative_report.json``, anew behind each corpus.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import generative_cases
+from common import parser, record
+from generative_answers import BEAMS, ENCODER, NONE, Asking, Task, accuracy, evaluated, percent, places
+from generative_eval import CLEAN, FORMS, items
+
+from nomina.evaluation.significance import mcnemar
+from nomina.evaluation.strata import strata
+from nomina.linkers.generative import CANDIDATES
+
+MANY = (16, CANDIDATES)
+"""Numbers of candidates that are tried on development sets."""
+GROUPS = ("genbioel", "similarity")
+
+
+def main() -> None:
+    """Development sets, then test sets, recorded as they come."""
+    options = parser(__doc__)
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--models", type=Path, required=True)
+    options.add_argument("--work", type=Path, required=True)
+    options.add_argument("--of", nargs="+", required=True, help="corpus=model")
+    arguments = options.parse_args()
+    tasks = [
+        Task(corpus, form, arguments.models / model)
+        for corpus, _, model in (each.partition("=") for each in arguments.of)
+        for form in FORMS.get(corpus, (CLEAN,))
+    ]
+    metrics: dict[str, dict[str, Any]] = {}
+    for split, measure in (("dev", development), ("test", test)):
+        for task in tasks:
+            found = metrics.setdefault(task.name, {"model": task.model.name})
+            found.update(measure(Asking(task, split, arguments.data, arguments.work), found))
+            print(task.name, split, {key: value for key, value in found[split].items() if key != "strata"}, flush=True)
+            record("generative_report", metrics, beams=BEAMS, candidates=ENCODER.name)
+
+
+def development(asking: Asking, _: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a development set, and how many candidates are best by it, the fewest of equals."""
+    figures = {**against_all(asking), "among": {str(many): among(asking, many) for many in MANY}}
+    chosen = max(MANY, key=lambda many: (figures["among"][str(many)]["acc@1"], -many))
+    return {"dev": figures, "chosen": chosen}
+
+
+def test(asking: Asking, found: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a test set, by sub-population too; of the corpus of the paper's cases, ours."""
+    many = found["chosen"]
+    figures = {**against_all(asking), "among": {str(many): among(asking, many)}, "strata": by_stratum(asking, many)}
+    if (asking.task.corpus, asking.task.form) != generative_cases.CORPUS:
+        return {"test": figures}
+    train = items(asking.data, asking.task.corpus, "train")
+    return {
+        "test": figures,
+        "cases": generative_cases.cases(asking.mentions, asking.full(), train, asking.dictionary),
+    }
+
+
+def against_all(asking: Asking) -> dict[str, Any]:
+    """All names of the dictionary."""
+    figures = accuracy(places(asking.mentions, asking.full()))
+    return {"mentions": len(asking.mentions), "distinct": len(asking.texts), "full": figures}
+
+
+def among(asking: Asking, many: int) -> dict[str, Any]:
+    """Candidates alone, mention by mention against all names; ``offered``: mentions with a right candidate."""
+    full, chosen, offered = (
+        places(asking.mentions, answers) for answers in (asking.full(), asking.among(many), asking.offered(many))
+    )
+    paired = mcnemar(full == 0, chosen == 0)
+    return {
+        **accuracy(chosen),
+        "offered": percent(offered < NONE),
+        "only_full": paired.only_a,
+        "only_among": paired.only_b,
+        "p": round(paired.p_exact, 4),
+    }
+
+
+def by_stratum(asking: Asking, many: int) -> list[dict[str, Any]]:
+    """Sub-populations of GenBioEL, table 8, and similarity bins of its figure 2; the KB is what is linked to."""
+    mentions, train = (evaluated(asking.data, asking.task.corpus, split) for split in (asking.split, "train"))
+    found = {"full": asking.full(), "among": asking.among(many)}
+    where = {way: places(asking.mentions, answers) for way, answers in found.items()}
+    return [
+        {
+            "group": one.group,
+            "name": one.name,
+            "count": int(one.mask.sum()),
+            **{way: accuracy(each[one.mask]) for way, each in where.items()},
+        }
+        for one in strata(mentions, asking.kb, train)
+        if one.group in GROUPS
+    ]
+
+
+if __name__ == "__main__":
+    main()
