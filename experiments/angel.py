@@ -38,7 +38,7 @@ from nomina.training.preference.crossfit import CrossOptions, World, crossfitted
 from nomina.training.preference.examples import PairExamples
 from nomina.training.preference.losses import kind_of
 from nomina.training.preference.mining import Mentions, MineOptions, mine, unseen
-from nomina.training.preference.objective import PreferenceOptions, PreferenceTraining, reference_of
+from nomina.training.preference.objective import Floats, PreferenceOptions, PreferenceTraining, reference_of
 from nomina.training.preference.pairs import Missing, Negatives, PairOptions, Pairs, Which
 from nomina.training.preference.similar import Similar
 from nomina.training.targets import TargetOptions
@@ -263,6 +263,14 @@ def pairs_of(
     return crossfitted(world, mentions, texts, documents, mining, options, generator.device, folder, say)
 
 
+def examples_of(
+    arguments: argparse.Namespace, generator: Generator, dictionary: Dictionary, known: list[Item], pairs: Pairs
+) -> PairExamples:
+    """Pairs of mentions as tokens."""
+    prompt, parts = prompted_of(arguments, generator, known)
+    return PairExamples.of_mentions(prompt.of_parts(parts), pairs, dictionary.texts, prompt)
+
+
 def objective_of(
     arguments: argparse.Namespace,
     generator: Generator,
@@ -271,13 +279,14 @@ def objective_of(
     pairs: Pairs,
     variant: Variant,
     seed: int,
+    reference: Floats | None = None,
 ) -> PreferenceTraining:
-    """The training on pairs."""
-    prompt, parts = prompted_of(arguments, generator, known)
-    examples = PairExamples.of_mentions(prompt.of_parts(parts), pairs, dictionary.texts, prompt)
+    """The training on pairs; the reference is what the generator makes of them now, where none is given."""
+    examples = examples_of(arguments, generator, dictionary, known, pairs)
     kind, size = kind_of(variant.loss), arguments.batch or 16
     values = (("beta", arguments.beta),) if variant.loss == "dpo" else ()
-    reference = reference_of(generator, examples, 256, bf16=generator.device.type == "cuda") if kind.reference else None
+    if kind.reference and reference is None:
+        reference = reference_of(generator, examples, 256, bf16=generator.device.type == "cuda")
     options = PreferenceOptions(variant.loss, values, variant.likelihood, size, seed)
     return PreferenceTraining(generator, examples, options, reference)
 
