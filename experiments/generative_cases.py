@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from genbioel_report_tables import ELSEWHERE, IN_TEST, IN_TRAIN, OTHER, SECOND
 from generative_answers import NONE, Answer, Answers, places
 from generative_eval import PUBLISHED, Dictionary, Item
 
@@ -15,11 +16,6 @@ CORPUS = ("ncbi", PUBLISHED)
 """The corpus of the paper's cases, with the dictionary that it links to."""
 LEAST = 2
 """Times that a case stands in the test set."""
-IN_TRAIN = "trained as something else"
-IN_TEST = "several concepts in the test set"
-ELSEWHERE = "a name of something else"
-SECOND = "the right concept is written second or later"
-OTHER = "another name is written"
 
 Golds = dict[str, Counter[frozenset[str]]]
 """By text, how often it has which ids."""

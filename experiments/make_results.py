@@ -14,6 +14,7 @@ from typing import Any
 import ablation
 import cascade_tables
 import cascade_test_tables
+import genbioel_report_tables
 import genbioel_tables
 import generative_tables
 import labels
@@ -118,6 +119,7 @@ def page(results: Path, published: Path, benchmarks: Path) -> str:
             *speed_tables.section(benchmarks, papers),
             *generative_tables.section(results),
             *genbioel_tables.section(results, papers),
+            *genbioel_report_tables.section(results, papers),
             *cascade_tables.section(results),
             *cascade_test_tables.section(results, papers),
             *tuned(results),

@@ -192,3 +192,56 @@ def test_a_checkpoint_says_how_far_it_is_from_what_it_was_packed_from(script, tm
     assert recorded["within"] == (points <= 0.2)
     assert recorded["bytes"] == 4
     assert json.dumps(recorded)
+
+
+def test_tables_of_the_report(script, tmp_path):
+    tables = script("genbioel_report_tables")
+    best, worst = {"acc@1": 90.04, "acc@5": 95.0}, {"acc@1": 0.0, "acc@5": 10.0}
+    among = {**worst, "offered": 50.0, "only_full": 1200, "only_among": 3, "p": 0.0001}
+    strata = [
+        {"group": "genbioel", "name": "unseen concept", "count": 1234, "full": worst, "among": worst},
+        {"group": "similarity", "name": "0.2-0.4", "count": 7, "full": best, "among": worst},
+    ]
+    split = {"mentions": 9, "full": best, "among": {"16": among, "64": {**among, "p": 0.0421}}}
+    told = {
+        "mention": "fits",
+        "count": 2,
+        "gold": [{"ids": ["1", "C2"], "count": 2}],
+        "train": [{"ids": ["C3"], "count": 4}, {"ids": ["C4"], "count": 1}],
+        "answer": {"name": "cancer", "ids": ["C3"]},
+        "names": {"1": "", "C2": "seizure", "C3": "cancer", "C4": ""},
+        "why": [tables.IN_TRAIN, tables.SECOND],
+    }
+    cases = {"mentions": 960, "wrong": 88, "against": {"mentions": 12, "right": 1}, "cases": [told]}
+    one = {"model": "ft", "chosen": 64, "dev": split, "test": {**split, "strata": strata}}
+    papers = {"subpopulations": [{"system": "Theirs", "bc5cdr": [1, 2, 3, 4, 86.9, 6, 7]}]}
+    write_result(tmp_path / "generative_report.json", {"bc5cdr clean": one, "ncbi published": {**one, "cases": cases}})
+    lines = list(tables.section(tmp_path, papers))
+    assert "| unseen concept | 86.9 | 1,234 | 0.0 / 10.0 | 1,234 | 0.0 / 10.0 |" in lines
+    assert "| overall | 1 |  |  |  |  |" in lines
+    assert "| 0.2-0.4 | 7 | 90.0 / 95.0 | 7 | 90.0 / 95.0 |" in lines
+    assert "| BC5CDR joint | dev | 90.0 / 95.0 | 16 | 50.0 | 0.0 / 10.0 | 1,200 / 3 | < 0.001 |" in lines
+    assert "| NCBI, published | test | 90.0 / 95.0 | **64** | 50.0 | 0.0 / 10.0 | 1,200 / 3 | 0.042 |" in lines
+    why = f"{tables.IN_TRAIN}; {tables.SECOND}"
+    row = f"| fits | 2 | seizure 1 C2 (2) | cancer C3 (4); C4 (1) | cancer (C3) | {why} |"
+    assert lines.count(row) == 1
+    assert any("2 mentions,\n0.2 points. 12 test mentions" in line for line in lines)
+
+
+def test_tables_of_the_checkpoint(script, tmp_path):
+    tables = script("genbioel_report_tables")
+    assert list(tables.section(tmp_path, {})) == []
+    at = {name: {"acc@1": 80.0, "acc@5": 90.0} for name in tables.NAMES}
+    write_result(tmp_path / "checkpoint_choice.json", {"dev": {"ft": at}, "mean": {"ft": 80.0}, "chosen": "ft"})
+    check = {"dev": at, "test": at, "bytes": 31_950_000, "within": False}
+    check["difference"] = dict.fromkeys(tables.NAMES, -0.25)
+    write_result(tmp_path / "checkpoint_generator.json", check)
+    lines = list(tables.section(tmp_path, {}))
+    assert "| ft |" + " 80.0 / 90.0 |" * 4 + " 80.00 |" in lines
+    assert "| dev |" + " 80.0 / 90.0 (-0.25) |" * 4 in lines
+    assert "| test |" + " 80.0 / 90.0 |" * 4 in lines
+    assert any("31.9 MB" in line and "further apart" in line for line in lines)
+
+
+def write_result(path, metrics):
+    path.write_text(json.dumps({"metrics": metrics, "candidates": "an encoder"}), encoding="utf-8")
