@@ -47,8 +47,8 @@ CHOICE = """## One generator for any knowledge base
 Development sets at 1 and 5, all names, mentions without their texts: generators of the long pre-training, before and
 after fine-tuning, each on every corpus. Mean at 1 over corpora (NCBI disease counts once): {chosen} is the best.
 """
-CHECKED = """`checkpoints/genbioel-mini`: {size:.1f} MB of int8 rows, on a CPU. In brackets how much better it is at 1 than
-the float16 weights that it was packed from{within}.
+CHECKED = """`checkpoints/genbioel-mini`: {size:.1f} MB of int8 rows, on a CPU. In brackets how much better it is at 1
+than the float16 weights that it was packed from{within}.
 """
 SPLITS = ("dev", "test")
 NAMES = {
