@@ -21,8 +21,8 @@ texts, any id, at 1 and 5 names: generators of the long pre-training, fine-tuned
 """
 CANDIDATES = """## GenBioEL: candidates against all names
 
-The same generators, which may write all names of the dictionary or only the nearest ones to the mention by
-{candidates}; 5 beams both times. Candidates that hold the right concept: "offered", in percent. Only all / only
+The same generators, which may write all names of the dictionary or only those nearest to the mention by an embedding
+linker; 5 beams both times. Candidates that hold the right concept: "offered", in percent. Only all / only
 candidates right: mentions that one of them alone gets right, with the exact McNemar test. Development sets choose the
 number of candidates (bold); test sets were asked with that alone.
 """
@@ -57,6 +57,8 @@ NAMES = {
     "ncbi published": f"{CORPORA['ncbi']}, published",
     "aap-0 clean": "AskAPatient, fold 0",
 }
+ENCODERS = {"encoder": "the embedded encoder"}
+"""By the folders of encoders whose names do not tell."""
 SUBSETS = (
     "overall", "single word", "multi-word", "unseen mention", "unseen concept", "not direct match", "top 100 concepts",
 )  # fmt: skip
@@ -68,7 +70,7 @@ def section(results: Path, papers: dict[str, list[dict[str, Any]]]) -> Iterator[
         corpora = {name: found["metrics"][name] for name in NAMES if name in found["metrics"]}
         tested = {name: one for name, one in corpora.items() if "test" in one}
         yield from _strata(tested, papers.get("subpopulations", []))
-        yield CANDIDATES.format(candidates=found["candidates"])
+        yield CANDIDATES
         yield from _candidates(corpora)
         for one in tested.values():
             yield from _cases(one.get("cases"))
@@ -105,7 +107,7 @@ def _ours(found: dict[str, dict[tuple[str, str], dict[str, Any]]], group: str, n
 def _candidates(corpora: dict[str, dict[str, Any]]) -> Iterator[str]:
     """A row a set and number of candidates."""
     rows = (
-        [NAMES[name], split, _pair(one[split]["full"]), *_among(many, found, one["chosen"])]
+        [NAMES[name], split, _pair(one[split]["full"]), *_among(many, found, one)]
         for name, one in corpora.items()
         for split in SPLITS
         if split in one
@@ -116,16 +118,12 @@ def _candidates(corpora: dict[str, dict[str, Any]]) -> Iterator[str]:
     yield ""
 
 
-def _among(many: str, found: dict[str, Any], chosen: int) -> list[str]:
+def _among(many: str, found: dict[str, Any], one: dict[str, Any]) -> list[str]:
     """The cells of a number of candidates; in bold the one that the development set chose."""
     only = f"{found['only_full']:,} / {found['only_among']:,}"
-    return [
-        f"**{many}**" if int(many) == chosen else many,
-        f"{found['offered']:.1f}",
-        _pair(found),
-        only,
-        _p(found["p"]),
-    ]
+    shown = f"**{many}**" if int(many) == one["chosen"] else many
+    by = ENCODERS.get(one["encoder"], one["encoder"])
+    return [f"{shown} by {by}", f"{found['offered']:.1f}", _pair(found), only, _p(found["p"])]
 
 
 def _p(p: float) -> str:

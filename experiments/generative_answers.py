@@ -33,7 +33,7 @@ from nomina.types import Entity, Mention, Name
 
 BEAMS, BATCH = 5, 64
 ENCODER = ROOT / "checkpoints" / "sapbert-mini"
-"""What finds candidates."""
+"""What finds candidates, where nothing else is named."""
 NONE = 1 << 30
 """The place of a right name that is not there."""
 
@@ -71,12 +71,14 @@ class Asking:
         split: of which set.
         data: what ``generative_data.py`` wrote.
         work: where answers are kept, and KBs.
+        encoder: folder of what finds candidates.
     """
 
     task: Task
     split: str
     data: Path
     work: Path
+    encoder: Path = ENCODER
 
     @cached_property
     def mentions(self) -> list[Item]:
@@ -106,18 +108,21 @@ class Asking:
 
     def among(self, many: int) -> Answers:
         """Among so many candidates."""
-        return self._kept(str(many), lambda: self._written(self.candidates(many)))
+        return self._kept(f"{self.encoder.name}-{many}", lambda: self._written(self.candidates(many)))
 
     def offered(self, many: int) -> Answers:
         """The candidates themselves."""
-        return self._kept(f"offered-{many}", lambda: self._answers([[[i] for i in own] for own in self._nearest(many)]))
+        return self._kept(
+            f"{self.encoder.name}-offered-{many}",
+            lambda: self._answers([[[row] for row in own] for own in self._nearest(many)]),
+        )
 
     def candidates(self, many: int) -> list[Ints]:
         """For each text the rows of the ``many`` nearest names."""
         return [np.array(own, np.int64) for own in self._nearest(many)]
 
     def _nearest(self, many: int) -> list[list[int]]:
-        near = EmbeddingLinker(self.kb, ENCODER).nearest(self.texts, many).rows
+        near = EmbeddingLinker(self.kb, self.encoder).nearest(self.texts, many).rows
         return [[row for i in found if i >= 0 for row in self._rows[i]] for found in near.tolist()]
 
     @cached_property

@@ -5,8 +5,9 @@
 
 ``DATA``: what ``generative_data.py`` wrote. Mentions without their texts, 5 beams. NCBI with both dictionaries: without
 the corpora's mentions (clean), and with those of the sets before (published). Candidates are the nearest names by
-``checkpoints/sapbert-mini``, as many of ``MANY`` as the development set chooses. Development sets are asked first, test
-sets once: answers are kept in ``WORK``. Writes ``results/generative_report.json``, anew behind each corpus.
+``checkpoints/sapbert-mini`` or what ``--encoder`` names, as many of ``MANY`` as the development set chooses.
+Development sets are asked first, test sets once: answers are kept in ``WORK``. Writes
+``results/generative_report.json``, anew behind each corpus.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from common import parser, record
 from generative_answers import BEAMS, ENCODER, NONE, Asking, Task, accuracy, evaluated, percent, places
 from generative_eval import CLEAN, FORMS, items
 
+from nomina.encoders import shipped
 from nomina.evaluation.significance import mcnemar
 from nomina.evaluation.strata import strata
 from nomina.linkers.generative import CANDIDATES
@@ -35,7 +37,10 @@ def main() -> None:
     options.add_argument("--models", type=Path, required=True)
     options.add_argument("--work", type=Path, required=True)
     options.add_argument("--of", nargs="+", required=True, help="corpus=model")
+    options.add_argument("--encoder", nargs="*", default=[], help="corpus=folder, or corpus= for the embedded default")
     arguments = options.parse_args()
+    named = dict(each.split("=", 1) for each in arguments.encoder)
+    encoders = {corpus: Path(folder or shipped()) for corpus, folder in named.items()}
     tasks = [
         Task(corpus, form, arguments.models / model)
         for corpus, _, model in (each.partition("=") for each in arguments.of)
@@ -44,10 +49,11 @@ def main() -> None:
     metrics: dict[str, dict[str, Any]] = {}
     for split, measure in (("dev", development), ("test", test)):
         for task in tasks:
-            found = metrics.setdefault(task.name, {"model": task.model.name})
-            found.update(measure(Asking(task, split, arguments.data, arguments.work), found))
+            encoder = encoders.get(task.corpus, ENCODER)
+            found = metrics.setdefault(task.name, {"model": task.model.name, "encoder": encoder.name})
+            found.update(measure(Asking(task, split, arguments.data, arguments.work, encoder), found))
             print(task.name, split, {key: value for key, value in found[split].items() if key != "strata"}, flush=True)
-            record("generative_report", metrics, beams=BEAMS, candidates=ENCODER.name)
+            record("generative_report", metrics, beams=BEAMS)
 
 
 def development(asking: Asking, _: dict[str, Any]) -> dict[str, Any]:
