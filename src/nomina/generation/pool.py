@@ -19,7 +19,7 @@ from nomina.generation.device import DeviceTrie
 from nomina.generation.generator import Generator
 from nomina.generation.search import Asked, Found, Run, Search, begin, in_order
 
-_PAUSES = range(8, 64, 4)
+_PAUSES = range(4, 64, 4)
 """Steps after which batches wait: those after which a GPU is asked what is over anyway."""
 
 _SHARE = 0.5

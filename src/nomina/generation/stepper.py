@@ -22,7 +22,7 @@ from nomina.generation.generator import Decoding, Memory
 _BLOCK = 32
 """A step looks at a multiple of so many keys, which kernels like, and of which there are few."""
 
-_MANY = 8192
+_MANY = 1024
 """Queries (mentions times beams) from which on a GPU attends by plain products: torch's float32 kernel, which is one
 launch where they are five, took half of a step for thousands of mentions; for fewer a step is bound by launches."""
 
