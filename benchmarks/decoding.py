@@ -106,7 +106,7 @@ def time_all(
     given, kind = report.given, "mentions_a_second"
     ways = [(kind, "", run_of, search), (kind, ", pooled", pooled_run_of, search)]
     ways.append((f"{kind}_first_name", ", pooled", pooled_run_of, replace(search, certain=1)))
-    if given.device != "cpu":
+    if given.device != "cpu" and given.graphs:
         ways.append((kind, ", graphs", run_of, search))
     for kind, way, runs, how in ways:
         generator.graphs = way == ", graphs"
@@ -135,6 +135,7 @@ def command_line() -> argparse.ArgumentParser:
     options.add_argument("--reference", type=int, default=128, help="mentions of the reference; 0: none")
     options.add_argument("--most", type=int, help="names")
     options.add_argument("--repeat", type=int, default=2)
+    options.add_argument("--graphs", action=argparse.BooleanOptionalAction, default=True, help="on a GPU, too")
     return options
 
 

@@ -152,9 +152,9 @@ def _probe() -> Iterator[Run]:
 
 
 def _cascade() -> Iterator[Run]:
-    """Encoders that a cascade asks beside generators of the same corpora; mentions without a prefix."""
-    for task, epochs in (("ncbi", 8), ("bc5cdr-d", 8), ("bc5cdr-c", 4)):
-        yield replace(_BERT, task=task, base="mini", loss="marginal", names=4000, epochs=epochs, seed=1)
+    """Encoders that a cascade asks beside generators of the same corpora."""
+    for task in _BIOSYN:
+        yield replace(_BERT, **_NAMES, task=task, base="mini", loss="marginal", epochs=5, seed=1)
     yield Run("aap-0", "mini", 7e-5, 9, "marginal", batch=128, seed=1)
 
 

@@ -59,6 +59,7 @@ def tune(job: tuple[argparse.Namespace, Run]) -> dict[str, Any]:
         if run.traindev:
             record["traindev"] = traindev(arguments, run, judge.best, *test)
     encoder.module.load_state_dict(judge.states["dense"])
+    encoder.query_prefix = run.prefix
     encoder.save(arguments.work / run.name, half=True)
     return record
 
