@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nomina import variant_tables
 from nomina.text import tokens
@@ -165,6 +167,42 @@ def test_a_token_falls_into_letters_and_digits_each_in_its_singular_american_for
     token: str, parts: tuple[str, ...]
 ) -> None:
     assert inflect(token) == parts
+
+
+ENDINGS = [entry.split()[0] for entry in variant_tables.ENDINGS.split(",")]
+
+
+def stem_by_definition(token: str) -> str:
+    """Strip the longest ending that leaves four letters, then of what is left."""
+    if token in variant_tables.UNDERIVED.split():
+        return token
+    left = {ending: rest for ending, *rest in (entry.split() for entry in variant_tables.ENDINGS.split(","))}
+    for size in range(len(token), 0, -1):
+        if token[-size:] in left:
+            shorter = token[:-size] + "".join(left[token[-size:]])
+            if len(shorter) >= 4:
+                return stem_by_definition(shorter)
+    return token
+
+
+@given(st.text("abceilmnorstuy", max_size=6), st.lists(st.sampled_from(ENDINGS), max_size=4))
+def test_stems_are_what_the_endings_say(word: str, endings: list[str]) -> None:
+    token = word + "".join(endings)
+    assert stem(token) == stem_by_definition(token)
+
+
+@pytest.mark.parametrize("word", variant_tables.UNDERIVED.split())
+def test_an_underived_word_is_its_own_stem_alone_and_under_an_ending(word: str) -> None:
+    assert stem(word) == word
+    assert stem(f"{word}ness") == stem_by_definition(f"{word}ness")
+    assert stem(f"un{word}") == stem_by_definition(f"un{word}")
+
+
+@pytest.mark.parametrize("ending", ["e", "y", "ed", "ing", "al", "ic", "ation"])
+def test_a_token_of_nothing_but_endings_has_a_stem_however_long_it_is(ending: str) -> None:
+    many = stem(ending * 20_000)
+    assert 4 <= len(many) < 16
+    assert many == stem(ending * 20)
 
 
 KIN = """

@@ -40,6 +40,9 @@ _NUMERALS = _pairs(tables.NUMERALS)
 _ENDINGS = _pairs(tables.ENDINGS)
 _LONGEST_ENDING = max(map(len, _ENDINGS))
 _UNDERIVED = frozenset(tables.UNDERIVED.split())
+_TAIL = max(map(len, (*_ENDINGS, *_UNDERIVED))) + 1
+"""Letters at a word's end that say what is stripped next: more than the longest underived word has."""
+
 _ADJECTIVES = frozenset(tables.ADJECTIVES.split())
 _ADJECTIVE_ENDINGS = ("al", "ar", "ic", "ous", "ary", "ive", "less", "ed")
 _PARTS = re.compile(r"\d+|[^\W\d_]+")
@@ -107,14 +110,22 @@ def stem(token: str) -> str:
     >>> stem("stenotic") == stem("stenosis"), stem("hypoplastic") == stem("hypoplasia")
     (True, True)
     """
-    if token in _UNDERIVED:
-        return token
-    for size in range(min(_LONGEST_ENDING, len(token)), 0, -1):
-        rest = _ENDINGS.get(token[-size:])
-        if rest is not None and len(token) - size + len(rest) >= _SHORTEST_STEM:
-            shorter = token[:-size] + rest
-            return stem(shorter) if shorter != token else token
-    return token
+    letters = list(token)
+    while ending := _ending(letters):
+        letters[-len(ending) :] = _ENDINGS[ending]
+    return "".join(letters)
+
+
+def _ending(letters: list[str]) -> str:
+    """The longest ending that derivation strips from a word; "" where there is none, or it would leave too little."""
+    tail = "".join(letters[-_TAIL:])
+    if tail in _UNDERIVED:
+        return ""
+    for size in range(min(_LONGEST_ENDING, len(letters)), 0, -1):
+        ending = tail[-size:]
+        if ending in _ENDINGS and len(letters) - size + len(_ENDINGS[ending]) >= _SHORTEST_STEM:
+            return ending
+    return ""
 
 
 _RELATIVES = {word: tuple(group.split()) for group in tables.FAMILIES.split(",") for word in group.split()}
