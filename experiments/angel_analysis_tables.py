@@ -11,10 +11,57 @@ from generative_tables import NAMES
 from tables import percent, table
 
 HEAD = """## Why learning from negatives does not help a small generator
+
+By `angel_analysis.py`, which takes the mining and the losses of `angel.py`, on the generators fine-tuned from the long
+pre-training; mentions without a text, NCBI with the dictionary without mentions. Pairs under ANGEL's rule of {sample}
+training mentions, drawn, and, to compare, those that the development mentions would give. "preserve": the first name is
+right and is chosen over the first wrong one; "lower": the first name is right, and a right one further down is chosen
+over a wrong one above it; "repair": the first name is wrong, and a right one is chosen over it or another above.
+"""
+MENTIONS = """**Which pairs.** Training mentions are known nearly by heart: few pairs of NCBI and one of AskAPatient
+repair anything, where one in eight or nine of the development mentions' would. The paper does not say how many of its
+models' training mentions were right, nor of which kinds their pairs were. In percent of mentions, where their right
+names stand, and how many are right at once of those whose text is, and is not, that of a training mention; pairs,
+with their share in brackets.
+"""
+PAIRS = """Means of the cosines by character 3-grams (TF-IDF); quantiles of the margin, log p of the chosen less log p
+of the rejected name, before training. What "preserve" rejects looks little like the mention and is in the median
+already thousands of times less likely than what is right. What is to be repaired on NCBI looks at least as much like
+the mention as what is right.
+"""
+GRADIENTS = """**Which gradient.** Norms of the mean gradients at the start, when all pairs weigh 0.5 beta in DPO and
+the likelihood counts in full; without dropout, of up to {probed} pairs of each kind, weighted by the kind's share. Of
+DPO's gradient, in percent, what each kind gives: what repairs is less than a hundredth of it.
+"""
+EFFECTS = """What a step of norm 1 down each loss, or down DPO of one kind of pairs alone, does to the mean log p of
+chosen / rejected names, to first order; and its cosine with the best step for the margins of what is to be repaired
+in the development set. DPO lowers rejected names and hardly raises chosen ones, and of the development pairs to be
+repaired it lowers both. On NCBI those training pairs that repair would, alone, raise what is right there, but they
+are few; AskAPatient has one, and 18 of "lower", whose figures say little. The likelihood raises right names, and on
+AskAPatient the wrong names to be repaired even more.
+"""
+MOVED = """Two trainings of {epochs} epochs of these pairs, batches of {batch}, a rate of {lr} (the highest that the
+paper tried), one seed: change of the mean log p of chosen / rejected names of up to {probed} pairs of each kind, and
+what a training pair of each kind weighs, 1 at the start. "paper" is DPO alone: rejected names that were out of reach
+fall on, and in the end right ones fall with them, the most where there is something to repair. "likelihood" adds the
+likelihood with weight 1, and right names of the development set rise.
+"""
+MASS = """Where the probability is, in percent, for {weighed} mentions of each set that have pairs: at the names that
+were the first five before, right and wrong; at others among the ten now found; the rest. Of all that can be written,
+and of names alone, as the dictionary allows them token by token. What right names lose by "paper" goes for the most
+part to what is no name: of the names' probability hardly more lies beyond the ten than before. With the likelihood
+right names have more of all than before, and of the names' probability about as much as before.
+"""
+ERRORS = """**Which errors.** Development mentions whose first name became right / wrong ("fixed / broken"), and whose
+right name left / came among the five ("lost / found"). By "paper" the first names change about as often for the
+better as for the worse, but right names leave the five: most of them stood there behind a wrong one, and most are of
+mentions that are new, of concepts that are not. That pairs have rejected a name does not show in this: of mentions
+whose first name is only rejected in pairs none is broken, no name that wins is one, and the counts are small.
 """
 KINDS = ("preserve", "lower", "repair")
 SETS = ("train", "dev")
 PARTS = ("right", "wrong", "other", "rest")
+FLIPS = (("fixed", "broken"), ("lost", "found"))
 COSINES = ("mention, chosen", "mention, rejected", "chosen, rejected")
 
 Found = dict[str, dict[str, Any]]
@@ -28,12 +75,19 @@ def section(results: Path) -> Iterator[str]:
     result = json.loads(path.read_text(encoding="utf-8"))
     found: Found = result["metrics"]
     yield HEAD.format(**result["options"])
-    for part in (_mentions, _pairs, _gradients, _effects):
-        yield from part(found)
-        yield ""
     learnt = {corpus: one for corpus, one in found.items() if "training" in one}
-    for part in (_moved, _mass, _errors):
-        yield from part(learnt)
+    parts = (
+        (MENTIONS, _mentions, found),
+        (PAIRS, _pairs, found),
+        (GRADIENTS, _gradients, found),
+        (EFFECTS, _effects, found),
+        (MOVED, _moved, learnt),
+        (MASS, _mass, learnt),
+        (ERRORS, _errors, learnt),
+    )
+    for text, rows, of in parts:
+        yield text.format(**result["options"])
+        yield from rows(of)
         yield ""
 
 
@@ -48,12 +102,16 @@ def _mentions(found: Found) -> Iterator[str]:
     rows = []
     for corpus, name, one in _sets(found):
         places = [percent(one[key] / one["mentions"]) for key in ("first", "below", "none")]
-        old = percent(one["first of seen"] / one["seen"]) if one["seen"] else ""
         new = one["mentions"] - one["seen"]
-        fresh = percent((one["first"] - one["first of seen"]) / new) if new else ""
+        right = [
+            percent(one["first of seen"] / max(one["seen"], 1)),
+            percent((one["first"] - one["first of seen"]) / max(new, 1)),
+        ]
         pairs = [one["kinds"][kind]["pairs"] for kind in KINDS]
         shown = [f"{count} ({percent(count / max(sum(pairs), 1))})" for count in pairs]
-        rows.append([corpus, name, str(one["mentions"]), *places, old, fresh, str(one["paired"]), *shown])
+        rows.append(
+            [corpus, name, str(one["mentions"]), *places, *(right if new else ["", ""]), str(one["paired"]), *shown]
+        )
     head = ["corpus", "set", "mentions", "first name right", "one below", "none", "first right: seen", "new",
             "with a pair", *KINDS]  # fmt: skip
     yield from table(head, rows)
@@ -89,10 +147,10 @@ def _effects(found: Found) -> Iterator[str]:
     rows = []
     for corpus, one in found.items():
         for step, effects in one["gradients"]["effects"].items():
-            cells = [f"{effects[way]['chosen']:+.1f} / {effects[way]['rejected']:+.1f}" if way in effects else ""
-                     for way in ways]  # fmt: skip
-            rows.append([NAMES[corpus], step, *cells])
-    yield from table(["corpus", "step of", *ways], rows)
+            there = [effects.get(way) for way in ways]
+            cells = [f"{one['chosen']:+.1f} / {one['rejected']:+.1f}" if one else "" for one in there]
+            rows.append([NAMES[corpus], step, *cells, f"{there[-1]['cosine']:.2f}" if there[-1] else ""])
+    yield from table(["corpus", "step of", *ways, f"{ways[-1]}: cosine"], rows)
 
 
 def _runs(found: Found) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -115,7 +173,7 @@ def _moved(found: Found) -> Iterator[str]:
 
 
 def _mass(found: Found) -> Iterator[str]:
-    """A row a set and a training: shares of the probability of all texts, then of that of all names."""
+    """A row a set and a training: shares of the probability of all that can be written, then of that of names."""
     rows = []
     for corpus, one in found.items():
         for name in SETS:
@@ -123,18 +181,26 @@ def _mass(found: Found) -> Iterator[str]:
                 mass = run["mass"][name]
                 cells = [percent(mass[among][part]) for among in ("text", "names") for part in PARTS]
                 rows.append([NAMES[corpus], name, variant, *cells])
-    head = ["corpus", "set", "after", *(f"{among}: {part}" for among in ("texts", "names") for part in PARTS)]
+    head = ["corpus", "set", "after", *(f"{among}: {part}" for among in ("all", "names") for part in PARTS)]
     yield from table(head, rows)
 
 
 def _errors(found: Found) -> Iterator[str]:
-    """A row a training and an answer to a question about mentions."""
+    """A row an answer to a question about mentions, two columns a training; then by what stands first afterwards."""
     rows = []
-    for corpus, variant, run in _runs(found):
-        of = run["dev"]
-        kinds = [("all", "", of["all"])]
-        kinds += [(question, answer, one) for question, each in of["kinds"].items() for answer, one in each.items()]
-        for question, answer, one in kinds:
-            rows.append([NAMES[corpus], variant, question, answer, *(str(value) for value in one.values())])
-    head = ["corpus", "training", "by", "", "mentions", "right before", "fixed", "broken", "lost from 5", "found in 5"]
-    yield from table(head, rows)
+    for corpus, one in found.items():
+        runs = [run["dev"] for name, run in one["training"].items() if name != "before"]
+        asked = [("all", "", [run["all"] for run in runs])]
+        for question, answers in runs[0]["kinds"].items():
+            asked += [(question, answer, [run["kinds"][question][answer] for run in runs]) for answer in answers]
+        for question, answer, each in asked:
+            counts = [str(each[0]["mentions"]), str(each[0]["right"])]
+            cells = [f"{flips[a]} / {flips[b]}" for flips in each for a, b in FLIPS]
+            rows.append([NAMES[corpus], question, answer, *counts, *cells])
+        for answer in sorted({answer for run in runs for part in run["winners"].values() for answer in part}):
+            won = [[run["winners"][name].get(answer, 0) for name in FLIPS[0]] for run in runs]
+            rows.append([NAMES[corpus], "the name that wins", answer, "", ""])
+            rows[-1] += [cell for fixed, broken in won for cell in (f"{fixed} / {broken}", "")]
+    trainings = dict.fromkeys(name for one in found.values() for name in one["training"] if name != "before")
+    heads = [f"{name}: {a} / {b}" for name in trainings for a, b in FLIPS]
+    yield from table(["corpus", "by", "answer", "mentions", "right before", *heads], rows)

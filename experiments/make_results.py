@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ablation
+import angel_analysis_tables
 import cascade_tables
 import cascade_test_tables
 import genbioel_report_tables
@@ -118,6 +119,7 @@ def page(results: Path, published: Path, benchmarks: Path) -> str:
             *targets.section(results),
             *speed_tables.section(benchmarks, papers),
             *generative_tables.section(results),
+            *angel_analysis_tables.section(results),
             *genbioel_tables.section(results, papers),
             *genbioel_report_tables.section(results, papers),
             *cascade_tables.section(results),
