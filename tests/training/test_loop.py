@@ -166,3 +166,17 @@ def test_faults_are_one_line(tmp_path):
         fit(Line(), FitOptions(steps=3, folder=tmp_path))
     with pytest.raises(RecipeError, match="above 0"):
         FitOptions(steps=0)
+
+
+@pytest.mark.parametrize("name", ["state.json", "step-4.safetensors"])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.9])
+def test_a_checkpoint_that_was_cut_off_is_one_line_and_an_empty_folder_begins_anew(name, share, tmp_path):
+    options = FitOptions(steps=4, folder=tmp_path)
+    fit(Line(), options)
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ArtifactError, match=r"or a damaged one \(.+\): empty it to begin anew$"):
+        fit(Line(), options)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert fit(Line(), options).steps == 4

@@ -63,7 +63,12 @@ def test_a_teacher_of_the_same_width_gives_its_own_vectors(base, teacher, task):
     again, _, said = prepared(recipe(base, teacher), task)
     assert torch.equal(again.targets, objective.targets)
     assert said == ["17 names, 18 pairs"]
-    assert len(list(task.cache.glob("teacher-*.safetensors"))) == 1
+    (path,) = task.cache.glob("teacher-*.safetensors")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    again, _, said = prepared(recipe(base, teacher), task)
+    assert torch.equal(again.targets, objective.targets)
+    assert (said[1:], path.read_bytes()) == (["vectors of 17 texts by the teacher"], whole)
 
 
 def test_a_wider_teacher_is_cut_to_its_principal_directions(base, teacher, task):

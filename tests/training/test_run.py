@@ -9,13 +9,13 @@ pytest.importorskip("safetensors")
 from encoder_cases import WORDS, save_bert  # noqa: E402
 from training_cases import NAMES  # noqa: E402
 
-from nomina.errors import RecipeError  # noqa: E402
+from nomina.errors import ArtifactError, RecipeError  # noqa: E402
 from nomina.training.dev import Dev  # noqa: E402
 from nomina.training.mentions import Item  # noqa: E402
 from nomina.training.names import Concepts  # noqa: E402
 from nomina.training.prepare import Task  # noqa: E402
 from nomina.training.recipe import recipe_of  # noqa: E402
-from nomina.training.run import train  # noqa: E402
+from nomina.training.run import Judge, train  # noqa: E402
 
 HEART, SEIZURE, NOTHING = (
     Item((text,), (frozenset(gold),)) for text, gold in (("heart", {0}), ("fit", {2}), ("x", ()))
@@ -144,3 +144,13 @@ def test_a_development_corpus_of_another_kb_is_refused(trained, dev, why):
 def test_training_ends_after_so_many_evaluations_that_were_no_better(trained, figures, patience, kept, steps):
     found, place, _ = trained(figures, patience=patience)
     assert (place, found.result.steps, found.result.stopped) == (kept, steps, False)
+
+
+@pytest.mark.parametrize("name", ["best.safetensors", "best.json"])
+def test_the_best_weights_or_their_figures_cut_off_are_one_line(trained, name, tmp_path):
+    encoder = trained([10.0, 20.0, 30.0, 30.0, 25.0])[0].encoder
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: len(whole) // 2])
+    judge = Judge(encoder, None, None, tmp_path)
+    with pytest.raises(ArtifactError, match=rf"{name} is damaged \(.+\): begin anew with --no-resume$"):
+        judge.take_best() if name.endswith("tensors") else judge.read("best")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
@@ -311,8 +312,10 @@ class _Run(Generic[Batch]):
             self.result = FitResult(state["steps"], state["seconds"], state["log"])
             self.epoch, self.offset = state["epoch"], state["offset"]
             self.is_over = bool(self.enough and self.enough(self.result.steps))
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise ArtifactError(f"{folder} holds no checkpoint of this training ({error}): empty it") from error
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+            raise ArtifactError(
+                f"{folder} holds no checkpoint of this training, or a damaged one ({error}): empty it to begin anew"
+            ) from error
 
     def _restore(self, tensors: dict[str, Tensor]) -> None:
         self.module.load_state_dict(_under("module.", tensors))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 from collections.abc import Callable, Sequence
@@ -238,6 +239,7 @@ def _check_dev(items: Sequence[Item], kb: str, say: Say) -> None:
 
 def _targets(folder: str, student: TrainableEncoder, texts: Sequence[str], cache: Path, say: Say) -> Tensor:
     """The teacher's vectors of texts along their principal directions, (texts, the student's dim), float16; cached."""
+    from safetensors import SafetensorError
     from safetensors.torch import load_file, save
 
     teacher = encoders.load_trainable(folder)
@@ -245,7 +247,7 @@ def _targets(folder: str, student: TrainableEncoder, texts: Sequence[str], cache
     for text in texts:
         digest.update(f"{text}\n".encode())
     path = cache / f"teacher-{digest.hexdigest()[:16]}.safetensors"
-    if path.is_file():
+    with contextlib.suppress(FileNotFoundError, SafetensorError):  # a damaged file is written anew
         return load_file(path)["vectors"].to(student.device)
     if teacher.dim < student.dim:
         raise RecipeError(

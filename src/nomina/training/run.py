@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from nomina._version import __version__
@@ -252,7 +253,7 @@ class Judge:
         if (path := self.folder / _BEST).is_file():
             try:
                 self.encoder.module.load_state_dict(load_file(path))
-            except (OSError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError, SafetensorError) as error:
                 raise ArtifactError(f"{path} is damaged ({error}): begin anew with --no-resume") from error
 
     def figures(self, result: FitResult, keep: str, say: Say) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -292,10 +293,13 @@ class Judge:
 
     def read(self, name: str) -> dict[str, Any]:
         """The figures "before" or "best"; empty where there are none."""
+        path = self.folder / f"{name}.json"
         try:
-            found: dict[str, Any] = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
+        except ValueError as error:
+            raise ArtifactError(f"{path} is damaged ({error}): begin anew with --no-resume") from error
         return found
 
 
