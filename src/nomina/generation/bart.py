@@ -92,8 +92,9 @@ class BartGenerator(Generator):
         self.tokenizer = tokenizer_of(folder)
         self.vocabulary = len(self._model.get_output_embeddings().weight)
         self.longest = int(getattr(config, "max_position_embeddings", _POSITIONS))
+        self.rereads = config.model_type != "bart"
         self._forced, self._decodings = _Forced(self._model), None
-        if config.model_type == "bart":
+        if not self.rereads:
             self._forced = bart = _ForcedBart(self._model)
             self._decodings = Decodings(bart)
         self.module = self._forced.eval()

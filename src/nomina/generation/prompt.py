@@ -79,6 +79,7 @@ class Prompt:
         opening: tokens of the first marker, as the first piece and behind another one.
         closing: tokens of the second marker.
         answer: tokens of the template before the mention, and behind it.
+        longest: most tokens with which the decoder's output begins.
 
     Raises:
         UsageError: the template has no ``{mention}``, or the window has no room for one.
@@ -111,6 +112,7 @@ class Prompt:
         self._room = window - around
         if self._room < 1:
             raise UsageError(f"a window of {window} tokens has no room for a mention: take more than {around}")
+        self.longest = len(self.prefix([0] * self._room, [0] * self._room))
         self._reach = window * _REACH
 
     @classmethod

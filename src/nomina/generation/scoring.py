@@ -9,14 +9,16 @@ from torch import Tensor
 
 from nomina.generation.generator import Generator, Memory
 from nomina.generation.probabilities import log_probabilities
-from nomina.generation.search import Batch
+from nomina.generation.search import Batch, room
 from nomina.generation.starts import Ints
 from nomina.generation.trie import Trie
 
 _TOGETHER = 16  # names of a mention that are scored side by side
 
 
-def score_candidates(generator: Generator, trie: Trie, batch: Batch, rows: Ints) -> NDArray[np.float32]:
+def score_candidates(
+    generator: Generator, trie: Trie, batch: Batch, rows: Ints, most: int | None = None
+) -> NDArray[np.float32]:
     """The sums of given names, which a search among them alone would find with as many beams: exact, and no search.
 
     Args:
@@ -24,18 +26,22 @@ def score_candidates(generator: Generator, trie: Trie, batch: Batch, rows: Ints)
         trie: where the rows' paths are.
         batch: n mentions.
         rows: (n, c) of each mention, -1 where there are fewer.
+        most: tokens of a name at most, its end included; None: as many as the decoder has positions for.
 
     Returns:
-        float32, (n, c); -inf where there is no row, or one that is retired or has no path.
+        float32, (n, c); -inf where there is no row, or one that is retired, has no path or is too long.
     """
     asked = rows.ravel()
     if trie.alive is not None:
         asked = np.where((asked >= 0) & trie.alive.rows[asked], asked, -1)
     tokens, lengths = trie.paths(asked)
+    longest = room(generator, batch)
+    fit = lengths <= (longest if most is None else min(most, longest))
+    tokens, lengths = tokens[np.repeat(fit, lengths)], np.where(fit, lengths, 0)
     paths = np.zeros((rows.size, int(lengths.max(initial=0))), np.int64)
     paths[np.arange(paths.shape[1]) < lengths[:, None]] = tokens
     there = torch.from_numpy(lengths.reshape(rows.shape)).to(batch.ids.device)
-    names = torch.from_numpy(paths.reshape(*rows.shape, -1)).to(batch.ids.device)
+    names = torch.from_numpy(paths.reshape(*rows.shape, paths.shape[1])).to(batch.ids.device)
     found: NDArray[np.float32] = score_paths(generator, batch, names, there).cpu().numpy()
     return found
 

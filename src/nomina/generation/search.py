@@ -102,9 +102,14 @@ class Search:
             raise UsageError(f"certain is from 1 to the number of beams, {self.beams}")
 
 
+def room(generator: Generator, batch: Batch) -> int:
+    """Tokens of a name, its end included, that fit the decoder's positions behind the batch's prefixes."""
+    return generator.longest - batch.prefixes.shape[1]
+
+
 def fitting(search: Search, generator: Generator, batch: Batch) -> Search:
     """A search whose longest name fits the decoder's positions behind the batch's prefixes."""
-    return replace(search, most=max(1, min(search.most, generator.longest - batch.prefixes.shape[1])))
+    return replace(search, most=max(1, min(search.most, room(generator, batch))))
 
 
 class State(NamedTuple):

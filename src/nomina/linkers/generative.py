@@ -39,6 +39,9 @@ BATCHES = {"cpu": 32, "cuda": 512}
 CANDIDATES = 64
 """Names that another linker offers for a mention."""
 
+MOST = 64
+"""Tokens of a name at most, its end included, where what was written is read again at each step."""
+
 _MULTIPLE = 16
 _FEWER = 4  # where candidates are scored, of which there are more at a time than beams
 
@@ -106,6 +109,7 @@ class GenerativeLinker(Linker):
         self._batch = batch or BATCHES.get(device.type, BATCHES["cpu"])
         self._graphs = graphs
         self.prompt = Prompt.of(self.generator, context=context)
+        self._most = _most(self.generator, self.prompt)
         self.trie = open_trie(kb, spelling_of(self.generator, self.prompt), progress)
         self._device_trie = DeviceTrie(self.trie, device, self.generator.vocabulary)
         self._within: tuple[NDArray[np.bool_], Within] | None = None
@@ -136,7 +140,7 @@ class GenerativeLinker(Linker):
 
         Returns:
             (n, c) the logarithm of each name's probability; -inf where there is no name, where it has no path in the
-            trie, and for a mention of which the tokenizer knows nothing.
+            trie or is too long to be written, and for a mention of which the tokenizer knows nothing.
         """
         found = np.full(rows.shape, -np.inf, np.float32)
         asked = self._known(queries)
@@ -202,7 +206,7 @@ class GenerativeLinker(Linker):
         from nomina.generation.scoring import score_candidates
 
         batch = batch_of(self.generator, [task.prompted for task in tasks])
-        return score_candidates(self.generator, self.trie, batch, _rows(tasks))
+        return score_candidates(self.generator, self.trie, batch, _rows(tasks), self._most)
 
     def _known(self, queries: Sequence[Query]) -> list[int]:
         """Those with a mention that has something in it that the tokenizer knows."""
@@ -252,6 +256,21 @@ def spelling_of(generator: Generator, prompt: Prompt) -> Spelling:
     """How a generator writes names: as it was trained to."""
     end = generator.tokenizer.id_to_token(generator.eos_id)
     return Spelling(generator.tokenizer, end or "", before=prompt.before, lower=prompt.lower)
+
+
+def _most(generator: Generator, prompt: Prompt) -> int:
+    """Tokens of a name at most, its end included, so that it fits the decoder behind any mention, alone or in a batch.
+
+    Raises:
+        UsageError: the prompt leaves room for none.
+    """
+    room = generator.longest - prompt.longest
+    if room < 1:
+        raise UsageError(
+            f"a prompt of up to {prompt.longest} tokens leaves no room for a name in the decoder's"
+            f" {generator.longest} positions: shorten it"
+        )
+    return min(room, MOST) if generator.rereads else room
 
 
 def batch_of(generator: Generator, prompted: Sequence[Prompted], to: int = 1, size: int = 0) -> Batch:
