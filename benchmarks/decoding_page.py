@@ -51,9 +51,15 @@ def lines() -> Iterator[str]:
         if equal:
             said.append(f"names and sums are those of `generate` for {min(equal.values()):.0%}")
         if first := one.get("mentions_a_second_first_name"):
-            how = max(first, key=first.__getitem__)
-            said.append(f"{first[how]:,.0f} mentions a second until the first name alone is certain ({how})")
+            said.append(f"mentions a second until the first name alone is certain: {_best(first)}")
         yield f"* `{name}.json`, commit {one['commit']}, torch {one['versions']['torch']}: {'; '.join(said)}."
+
+
+def _best(speeds: dict[str, float]) -> str:
+    """The fastest of each precision."""
+    precisions = dict.fromkeys(title.partition(",")[0] for title in speeds)
+    found = {each: max(speed for title, speed in speeds.items() if title.startswith(f"{each},")) for each in precisions}
+    return ", ".join(f"{speed:,.0f} ({precision})" for precision, speed in found.items())
 
 
 def _rows(what: str, one: dict[str, Any]) -> Iterator[str]:
