@@ -101,7 +101,7 @@ def _ours(found: dict[str, dict[tuple[str, str], dict[str, Any]]], group: str, n
     """Mentions and figures of a stratum, two cells a corpus; empty ones where it has no mention."""
     for each in found.values():
         one = each.get((group, name))
-        yield from ("", "") if one is None else (f"{one['count']:,}", _pair(one["full"]))
+        yield from ("", "") if one is None else (f"{one['count']:,}", _pair(one))
 
 
 def _candidates(corpora: dict[str, dict[str, Any]]) -> Iterator[str]:
@@ -110,8 +110,7 @@ def _candidates(corpora: dict[str, dict[str, Any]]) -> Iterator[str]:
         [NAMES[name], split, _pair(one[split]["full"]), *_among(many, found, one)]
         for name, one in corpora.items()
         for split in SPLITS
-        if split in one
-        for many, found in one[split]["among"].items()
+        for many, found in one.get(split, {}).get("among", {}).items()
     )
     right = "only all / only candidates right"
     yield from table(["corpus", "set", "all names", "candidates", "offered", "among them", right, "p"], rows)

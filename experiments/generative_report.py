@@ -4,9 +4,9 @@
         --of ncbi=ft-ncbi-long-0 bc5cdr=ft-bc5cdr-long-0 aap-0=ft-aap-0-long-0
 
 ``DATA``: what ``generative_data.py`` wrote. Mentions without their texts, 5 beams. NCBI with both dictionaries: without
-the corpora's mentions (clean), and with those of the sets before (published). Candidates are the nearest names by
-``checkpoints/sapbert-mini`` or what ``--encoder`` names, as many of ``MANY`` as the development set chooses.
-Development sets are asked first, test sets once: answers are kept in ``WORK``. Writes
+the corpora's mentions (clean), and with those of the sets before (published). Candidates, of clean dictionaries alone,
+are the nearest names by ``checkpoints/sapbert-mini`` or what ``--encoder`` names, as many as the development set
+chooses. Development sets are asked first, test sets once: answers are kept in ``WORK``. Writes
 ``results/generative_report.json``, anew behind each corpus.
 """
 
@@ -58,6 +58,8 @@ def main() -> None:
 
 def development(asking: Asking, _: dict[str, Any]) -> dict[str, Any]:
     """The figures of a development set, and how many candidates are best by it, the fewest of equals."""
+    if asking.task.form != CLEAN:
+        return {"dev": against_all(asking)}
     figures = {**against_all(asking), "among": {str(many): among(asking, many) for many in MANY}}
     chosen = max(MANY, key=lambda many: (figures["among"][str(many)]["acc@1"], -many))
     return {"dev": figures, "chosen": chosen}
@@ -65,8 +67,9 @@ def development(asking: Asking, _: dict[str, Any]) -> dict[str, Any]:
 
 def test(asking: Asking, found: dict[str, Any]) -> dict[str, Any]:
     """The figures of a test set, by sub-population too; of the corpus of the paper's cases, ours."""
-    many = found["chosen"]
-    figures = {**against_all(asking), "among": {str(many): among(asking, many)}, "strata": by_stratum(asking, many)}
+    figures, many = {**against_all(asking), "strata": by_stratum(asking)}, found.get("chosen")
+    if many:
+        figures["among"] = {str(many): among(asking, many)}
     if (asking.task.corpus, asking.task.form) != generative_cases.CORPUS:
         return {"test": figures}
     train = items(asking.data, asking.task.corpus, "train")
@@ -97,18 +100,12 @@ def among(asking: Asking, many: int) -> dict[str, Any]:
     }
 
 
-def by_stratum(asking: Asking, many: int) -> list[dict[str, Any]]:
+def by_stratum(asking: Asking) -> list[dict[str, Any]]:
     """Sub-populations of GenBioEL, table 8, and similarity bins of its figure 2; the KB is what is linked to."""
     mentions, train = (evaluated(asking.data, asking.task.corpus, split) for split in (asking.split, "train"))
-    found = {"full": asking.full(), "among": asking.among(many)}
-    where = {way: places(asking.mentions, answers) for way, answers in found.items()}
+    found = places(asking.mentions, asking.full())
     return [
-        {
-            "group": one.group,
-            "name": one.name,
-            "count": int(one.mask.sum()),
-            **{way: accuracy(each[one.mask]) for way, each in where.items()},
-        }
+        {"group": one.group, "name": one.name, "count": int(one.mask.sum()), **accuracy(found[one.mask])}
         for one in strata(mentions, asking.kb, train)
         if one.group in GROUPS
     ]

@@ -110,11 +110,9 @@ def test_candidates_are_rows_of_the_dictionary(script, data, model, monkeypatch)
 
 def test_strata_are_those_of_the_dictionary_that_is_linked_to(script, data, model, monkeypatch):
     report, answers, asking = script("generative_report"), script("generative_answers"), asked(script, data, model)
-    written = {"full": "C1", "among": "C3"}
-    for way, id in written.items():
-        found = {text: [answers.Answer("x", [id])] for text in asking.texts}
-        monkeypatch.setattr(answers.Asking, way, lambda self, *many, found=found: found)
-    strata = {(one["group"], one["name"]): one for one in report.by_stratum(asking, 1)}
+    found = {text: [answers.Answer("x", ["C1"])] for text in asking.texts}
+    monkeypatch.setattr(answers.Asking, "full", lambda self: found)
+    strata = {(one["group"], one["name"]): one for one in report.by_stratum(asking)}
     counts = {name: one["count"] for (group, name), one in strata.items() if group == "genbioel"}
     assert counts == {
         "overall": 4,
@@ -124,8 +122,8 @@ def test_strata_are_those_of_the_dictionary_that_is_linked_to(script, data, mode
         "not direct match": 4,
         "top 100 concepts": 3,
     }
-    assert strata["genbioel", "overall"]["full"]["acc@1"] == 75.0
-    assert strata["genbioel", "multi-word"]["among"]["acc@1"] == 100.0
+    assert strata["genbioel", "overall"]["acc@1"] == 75.0
+    assert strata["genbioel", "multi-word"]["acc@1"] == 50.0
     assert sum(one["count"] for (group, _), one in strata.items() if group == "similarity") == 4
 
 
@@ -199,8 +197,8 @@ def test_tables_of_the_report(script, tmp_path):
     best, worst = {"acc@1": 90.04, "acc@5": 95.0}, {"acc@1": 0.0, "acc@5": 10.0}
     among = {**worst, "offered": 50.0, "only_full": 1200, "only_among": 3, "p": 0.0001}
     strata = [
-        {"group": "genbioel", "name": "unseen concept", "count": 1234, "full": worst, "among": worst},
-        {"group": "similarity", "name": "0.2-0.4", "count": 7, "full": best, "among": worst},
+        {"group": "genbioel", "name": "unseen concept", "count": 1234, **worst},
+        {"group": "similarity", "name": "0.2-0.4", "count": 7, **best},
     ]
     split = {"mentions": 9, "full": best, "among": {"16": among, "64": {**among, "p": 0.0421}}}
     told = {
