@@ -251,14 +251,19 @@ class Detector:
         return frozenset(above)
 
 
-def by_size(stream: Iterator[Document]) -> list[Document]:
-    """The next documents, together a good load for numpy and no more: some 200,000 characters, 256 documents."""
+def by_size(stream: Iterator[Document], times: int = 1) -> list[Document]:
+    """The next documents, together a good load for numpy and no more: some 200,000 characters, 256 documents.
+
+    Args:
+        stream: where they come from.
+        times: as much as that, for a linker that ranks many mentions together.
+    """
     batch: list[Document] = []
     size = 0
     for document in stream:
         batch.append(document)
         size += len(document.text)
-        if size >= _BATCH_CHARACTERS or len(batch) == _BATCH_DOCUMENTS:
+        if size >= times * _BATCH_CHARACTERS or len(batch) == times * _BATCH_DOCUMENTS:
             break
     return batch
 

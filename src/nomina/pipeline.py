@@ -111,8 +111,8 @@ class Pipeline:
             UsageError: something that is no ``Document``, or a k that cannot be.
         """
         wanted = self._wanted(k)
-        stream = _documents(documents)
-        while batch := by_size(stream):
+        stream, times = _documents(documents), self.linker.together // Linker.together
+        while batch := by_size(stream, times):
             bare = self.detector.mentions(document for document in batch if not document.mentions)
             ready = [document if document.mentions else next(bare) for document in batch]
             predictions = self._linked(ready, wanted)
@@ -218,6 +218,7 @@ def load(
     beams: int | None = None,
     alone: bool = False,
     candidates: str | Path | None = None,
+    batch: int | None = None,
 ) -> Pipeline:
     """A ready linker.
 
@@ -240,6 +241,7 @@ def load(
         beams: of a generator: names that are searched for at a time, and so found at most; 5 where None.
         alone: of a generator: read mentions without the text around, as one that was trained so does in any case.
         candidates: of a generator: a linker or an encoder's folder, whose best names it scores; nothing is searched.
+        batch: of a generator: mentions at a time, on a GPU by its memory where None; answers stay the same.
 
     Raises:
         ArtifactError: the folder holds neither encoder nor generator, or nomina's own is missing.
@@ -248,7 +250,7 @@ def load(
     """
     _check_options(k, threshold, level)
     _check_linker(linker)
-    asked = _asked(linker, beams, alone, candidates)
+    asked = _asked(linker, beams, alone, candidates, batch)
     if not (spans is None or isinstance(spans, bool)):
         raise UsageError(f"spans must be True, False or None, not {spans!r}")
     base = kb if isinstance(kb, KnowledgeBase) else resolve_kb(kb)
@@ -287,20 +289,25 @@ def _check_linker(linker: str | Path) -> None:
     raise UsageError(f"no linker {str(linker)!r}; there are: {', '.join(LINKERS)}, or the folder of an encoder")
 
 
-def _asked(linker: str | Path, beams: int | None, alone: bool, candidates: str | Path | None) -> dict[str, Any]:
+def _asked(
+    linker: str | Path, beams: int | None, alone: bool, candidates: str | Path | None, batch: int | None
+) -> dict[str, Any]:
     """How a generator is asked, as ``GenerativeLinker`` is told, the candidates by name; what is not said is left out.
 
     Raises:
         UsageError: something is said, and the linker is no generator; or what is said does not go together.
     """
-    if beams is None and not alone and candidates is None:
+    said = {"beams": beams, "context": False if alone else None, "candidates": candidates, "batch": batch}
+    said = {name: value for name, value in said.items() if value is not None}
+    if not said:
         return {}
     if linker in LINKERS or is_cascade(linker) or not is_generator(linker):
         raise UsageError(
-            "beams, alone and candidates are for a generator: name its folder as the linker, or leave them out"
+            "beams, alone, candidates and batch are for a generator: name its folder as the linker, or leave them out"
         )
-    if beams is not None and not (isinstance(beams, Integral) and beams >= 1):
-        raise UsageError(f"beams must be a whole number from 1 on, not {beams!r}")
+    for name, value in (("beams", beams), ("batch", batch)):
+        if value is not None and not (isinstance(value, Integral) and value >= 1):
+            raise UsageError(f"{name} must be a whole number from 1 on, not {value!r}")
     if candidates is not None:
         if beams is not None:
             raise UsageError("beams search all names, of candidates all are scored: leave beams or candidates out")
@@ -309,8 +316,7 @@ def _asked(linker: str | Path, beams: int | None, alone: bool, candidates: str |
             raise UsageError(
                 f"{candidates} offers no candidates: name the folder of an encoder, or {', '.join(LINKERS)}"
             )
-    said = {"beams": beams, "context": False if alone else None, "candidates": candidates}
-    return {name: value for name, value in said.items() if value is not None}
+    return said
 
 
 def _linker(

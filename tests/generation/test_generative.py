@@ -336,10 +336,32 @@ def test_a_folder_is_opened_by_load_and_on_the_command_line(kb, folder: Path, tm
         str(folder),
         "--format",
         "jsonl",
+        "--batch",
+        "3",
     ]
     assert main(arguments) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["candidates"][0]["entity_id"] == prediction.candidates[0].entity_id
+
+
+def test_several_batches_are_asked_together_also_of_lists(kb, folder: Path, monkeypatch) -> None:
+    assert GenerativeLinker(kb, generator()).together == 512
+    assert GenerativeLinker(kb, generator(), batch=100).together == 800
+    assert GenerativeLinker(kb, generator(), batch=100, candidates=TfidfLinker(kb)).together == 512
+    sizes, rank = [], GenerativeLinker.rank
+
+    def counted(linker, queries, *more):
+        sizes.append(len(queries))
+        return rank(linker, queries, *more)
+
+    monkeypatch.setattr(GenerativeLinker, "rank", counted)
+    pipeline = nomina.load(folder, kb, batch=200, k=1)
+    mention = Document("d", "heart", (Mention(((0, 5),), "heart"),))
+    assert len(list(pipeline.link([mention] * 1200))) == 1200
+    assert sizes[0] > 512
+    sizes.clear()
+    assert len(pipeline.link_mentions(["heart"] * 1200)) == 1200
+    assert sizes[0] == 1200
 
 
 def test_another_process_opens_the_folder_again(kb, folder: Path) -> None:

@@ -224,6 +224,16 @@ def test_predictions_come_in_order_one_a_mention_and_in_batches(make_kb) -> None
     assert max(len(mentions) for mentions, _ in linker.asked) <= 512
 
 
+def test_a_linker_says_how_many_mentions_are_worth_being_ranked_together(make_kb) -> None:
+    linker = Told(make_kb({f"A:{i}": f"name {i}" for i in range(2000)}), {"m": [("name 3", 1.0)]})
+    linker.together = 2048
+    assert len(list(linker.link([document(*["m"] * 3000)], k=1))) == 3000
+    assert [len(mentions) for mentions, _ in linker.asked] == [2048, 952]
+    linker.asked.clear()
+    assert len(list(linker.link([document(*["m"] * 400)], k=1000))) == 400
+    assert (1 << 16) < max(len(mentions) * k for mentions, k in linker.asked) <= 4 << 15
+
+
 @pytest.mark.parametrize("k", [4, 10, 10_000_000, 10**20])
 def test_no_more_rows_are_asked_for_than_the_kb_has(make_kb, k: int) -> None:
     linker = Told(make_kb({"A:1": ("a", "b", "c"), "A:2": "d"}), {"x": [(name, 0.9) for name in "abcd"]})

@@ -57,6 +57,7 @@ def _asking(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--candidates", metavar="NAME|FOLDER", help="It scores the best names of this linker or encoder."),
         click.option("--alone", is_flag=True, help="It reads mentions without the text around."),
+        click.option("--batch", type=click.IntRange(min=1), help="Mentions it reads at a time; more use a GPU better."),
         click.option(
             "--beams", type=click.IntRange(min=1), help="Of a generator: names it finds at most; by default 5."
         ),

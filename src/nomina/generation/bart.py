@@ -96,7 +96,7 @@ class BartGenerator(Generator):
         self._forced, self._decodings = _Forced(self._model), None
         if not self.rereads:
             self._forced = bart = _ForcedBart(self._model)
-            self._decodings = Decodings(bart)
+            self._decodings, self.kept = Decodings(bart), 2 * config.decoder_layers * config.d_model
         self.module = self._forced.eval()
 
     @classmethod

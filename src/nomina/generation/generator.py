@@ -128,6 +128,7 @@ class Generator(ABC):
         writing: special tokens, markers, prompt.
         vocabulary: number of tokens, V.
         longest: most tokens of a source, and of a decoder's input.
+        kept: numbers that a decoding keeps of each token, of source and answer: keys and values of all layers.
         rereads: a step of ``decoding`` reads again all that was written before it: long names take long.
         graphs: replay CUDA graphs in ``decoding``, where the module is on a GPU and the layout is BART's. The buffers
             of a decoding are then used again by the next one of the same shapes: one at a time.
@@ -139,6 +140,7 @@ class Generator(ABC):
     writing: Writing
     vocabulary: int
     longest: int
+    kept: int = 0
     rereads: bool = False
     graphs: bool = False
 

@@ -75,6 +75,7 @@ class ShallowGenerator(Generator):
         self._shallow = _Shallow(encoder, layers, writing)
         self.module = self._shallow.eval()
         self.vocabulary, self.longest = len(self._shallow.table), len(positions_of(encoder))
+        self.kept = 2 * layers * encoder.config.hidden_size
         self._decodings = Decodings(self._shallow)
 
     @classmethod

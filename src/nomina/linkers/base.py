@@ -26,7 +26,7 @@ NO_ROW = -1
 """Fills the tail of a ranking that has fewer rows than asked for."""
 
 _BATCH = 512
-_CELLS = 1 << 15  # rows ranked, or candidates made, at a time: some 10 MB
+_CELLS = 1 << 15  # rows ranked, or candidates made, for so many queries: some 10 MB
 _DECIMALS = 6
 _SCOPE_ORDER = {scope: i for i, scope in enumerate(SCOPES)}
 
@@ -81,6 +81,9 @@ class Linker(ABC):
     default_threshold: ClassVar[float] = 0.0
     """The score under which ``link`` abstains where the caller names none."""
 
+    together: int = _BATCH
+    """How many queries are worth being ranked together, 512 or more. Memory grows with it: some 10 MB for each 512."""
+
     def __init__(self, kb: KnowledgeBase) -> None:
         self.kb = kb
 
@@ -106,7 +109,7 @@ class Linker(ABC):
         nearest. A k beyond what the KB has asks for all of it.
         """
         floor = self.default_threshold if threshold is None else threshold
-        size = _at_a_time(min(k, len(self.kb)))
+        size = self._at_a_time(min(k, len(self.kb)))
         queries = (Query(document, mention) for document in documents for mention in document.mentions)
         while batch := list(islice(queries, size)):
             for query, candidates in zip(batch, self._candidates(batch, k, within, level), strict=True):
@@ -129,7 +132,7 @@ class Linker(ABC):
         width = min(k + 2, most)
         while todo:
             again = []
-            size = _at_a_time(width)
+            size = self._at_a_time(width)
             for part in (todo[at : at + size] for at in range(0, len(todo), size)):
                 ranking = self.rank([queries[i] for i in part], width, None if within is None else within.rows)
                 for j, i in enumerate(part):
@@ -140,6 +143,11 @@ class Linker(ABC):
                         again.append(i)
             todo, width = again, min(width * 4, most)
         return found
+
+    def _at_a_time(self, width: int) -> int:
+        """How many queries of so many rows each are ranked together, so that memory does not grow with k."""
+        cells = _CELLS * self.together // _BATCH
+        return max(1, min(self.together, cells // max(1, width)))
 
     def _concepts(
         self, ranking: Ranking, j: int, text: str, k: int, within: Subset | None
@@ -216,11 +224,6 @@ def _candidate(row: int, owner: Owner, text: str, score: float, rank: int, rule:
     reason = Rule.EXACT if rule == Rule.NORMALISED and is_exact else Rule(rule)
     name = text if is_exact else owner.name.text
     return Candidate(owner.entity_id, owner.preferred, name, score, rank, reason.label, row)
-
-
-def _at_a_time(width: int) -> int:
-    """How many queries of so many rows each are ranked together, so that memory does not grow with k."""
-    return max(1, min(_BATCH, _CELLS // max(1, width)))
 
 
 def _score(value: float) -> float:

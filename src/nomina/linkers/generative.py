@@ -18,6 +18,7 @@ from nomina import generation
 from nomina.encoders.base import import_torch
 from nomina.encoders.onnx import known
 from nomina.errors import UsageError
+from nomina.generation.batches import MOST, batch_size
 from nomina.generation.opening import open_trie
 from nomina.generation.prompt import Prompt, Prompted, padded
 from nomina.generation.spelling import Spelling
@@ -33,15 +34,10 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-BATCHES = {"cpu": 32, "cuda": 512}
-"""Mentions of a batch by the kind of device; 32 elsewhere."""
-
 CANDIDATES = 64
 """Names that another linker offers for a mention."""
 
-MOST = 64
-"""Tokens of a name at most, its end included, where what was written is read again at each step."""
-
+_BATCHES = 8  # that are worth being asked for together, so that what is left of them goes on together
 _MULTIPLE = 16
 _FEWER = 4  # where candidates are scored, of which there are more at a time than beams
 
@@ -63,7 +59,8 @@ class GenerativeLinker(Linker):
         context: whether the generator reads the text around a mention; None: as it was trained.
         candidates: a linker of the same KB whose best names alone are scored.
         many: how many of them.
-        batch: mentions at a time; by the device where None. Of many, up to twice as many more wait half searched.
+        batch: mentions at a time; where None 32, on a GPU as many as its memory has room for (``batch_size``). Of many,
+            up to twice as many more wait half searched.
         graphs: whether searches on a GPU replay CUDA graphs where a batch is full: the buffers of its shapes stay on
             the device (``nomina.generation.graphs``), for one search at a time.
         progress: told how many names are spelt, of how many, where the KB's trie must be made.
@@ -73,6 +70,7 @@ class GenerativeLinker(Linker):
         trie: of the KB's names.
         candidates: what offers names; None: all are searched.
         prompt: what the generator reads.
+        together: see ``Linker``; eight batches.
 
     Raises:
         ArtifactError: the folder holds no generator.
@@ -106,7 +104,8 @@ class GenerativeLinker(Linker):
         self._search = Search(beams)
         self.candidates = candidates
         self._beams, self._many = beams, many
-        self._batch = batch or BATCHES.get(device.type, BATCHES["cpu"])
+        self._batch = batch or batch_size(self.generator, beams)
+        self.together = max(Linker.together, self._batch * (_BATCHES if candidates is None else 1))
         self._graphs = graphs
         self.prompt = Prompt.of(self.generator, context=context)
         self._most = _most(self.generator, self.prompt)

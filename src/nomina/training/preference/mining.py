@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from nomina.generation.batches import batch_size
 from nomina.generation.device import DeviceTrie
 from nomina.generation.generator import Generator
 from nomina.generation.grown import GrownTrie
@@ -17,7 +18,7 @@ from nomina.generation.search import Search, beam_search, fitting
 from nomina.generation.trie import FlatTrie, Within
 from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import NO_ROW
-from nomina.linkers.generative import BATCHES, batch_of, evaluating
+from nomina.linkers.generative import batch_of, evaluating
 from nomina.linkers.postings import Postings
 from nomina.linkers.tfidf import postings_of, search
 from nomina.training.examples import Ints
@@ -219,7 +220,7 @@ def _decoded(
     place = [tasks.setdefault((tuple(one.source), tuple(one.prefix)), len(tasks)) for one in prompted]
     different = [Prompted(list(source), list(prefix)) for source, prefix in tasks]
     order = sorted(range(len(different)), key=lambda i: (len(different[i].source), len(different[i].prefix), i))
-    size = size or BATCHES.get(generator.device.type, BATCHES["cpu"])
+    size = size or batch_size(generator, beams)
     nodes = np.full((len(different), beams), -1)
     device_trie = DeviceTrie(trie, generator.device, generator.vocabulary)
     with evaluating(generator):
