@@ -10,7 +10,7 @@ from typing import Any
 from generative_tables import NAMES
 from tables import percent, table
 
-HEAD = """## Why learning from negatives does not help a small generator
+HEAD = """## What pairs of its own beams do to a small generator
 
 By `angel_analysis.py`, which takes the mining and the losses of `angel.py`, on the generators fine-tuned from the long
 pre-training; mentions without a text, NCBI with the dictionary without mentions. Pairs under ANGEL's rule of {sample}

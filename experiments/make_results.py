@@ -13,6 +13,7 @@ from typing import Any
 
 import ablation
 import angel_analysis_tables
+import angel_tables
 import cascade_tables
 import cascade_test_tables
 import genbioel_report_tables
@@ -119,9 +120,10 @@ def page(results: Path, published: Path, benchmarks: Path) -> str:
             *targets.section(results),
             *speed_tables.section(benchmarks, papers),
             *generative_tables.section(results),
-            *angel_analysis_tables.section(results),
             *genbioel_tables.section(results, papers),
             *genbioel_report_tables.section(results, papers),
+            *angel_tables.section(results, papers),
+            *angel_analysis_tables.section(results),
             *cascade_tables.section(results),
             *cascade_test_tables.section(results, papers),
             *tuned(results),

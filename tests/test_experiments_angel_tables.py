@@ -1,0 +1,73 @@
+"""ANGEL's tables: which runs are compared, and from how many on a difference has an interval."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
+PAPERS = {"as-published-generative": [
+    {"system": "GenBioEL, pre-trained and fine-tuned", "ncbi": [91.9, 96.3], "bc5cdr": [93.3], "askapatient": [89.3]},
+    {"system": "ANGEL on GenBioEL, fine-tuned", "ncbi": [92.5], "bc5cdr": [94.4], "askapatient": [89.9]},
+    {"system": "ANGEL on GenBioEL, pre-trained and fine-tuned", "ncbi": [92.8], "bc5cdr": [94.5],
+     "askapatient": [90.2]},
+]}  # fmt: skip
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    monkeypatch.syspath_prepend(EXPERIMENTS)
+    return importlib.import_module("angel_tables")
+
+
+def figures(first: float, form: str = "clean ") -> dict[str, float]:
+    return {f"{form}acc@1": first, f"{form}acc@5": first + 5}
+
+
+def pairs_of(model: str, variant: str, before: float, best: float, last: float, test: float) -> dict[str, object]:
+    run = {"variant": variant, "before": figures(before), "best": {"step": int(best > before), **figures(best)},
+           "last": figures(last), "test": figures(test)}  # fmt: skip
+    return {"stage": "corpus", "model": model, "runs": [run]}
+
+
+@pytest.fixture
+def results(tmp_path):
+    def write(angel: dict[str, object], tuned: dict[str, float]) -> Path:
+        runs = {name: {"runs": [{"best": figures(80.0), "test": figures(test)}]} for name, test in tuned.items()}
+        for name, metrics in (("angel_runs", angel), ("generative_runs", runs)):
+            (tmp_path / f"{name}.json").write_text(json.dumps({"metrics": metrics}), encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def row(lines, start: str) -> list[str]:
+    return next(line for line in lines if line.startswith(f"| {start}")).strip("| ").split(" | ")
+
+
+def test_a_run_is_compared_with_the_model_it_began_as_and_three_have_an_interval(tables, results) -> None:
+    angel = {f"angel-aap-{i}": pairs_of(f"pre-aap-{i}-0", "paper", 80.0, 80.0 + i, 79.0, 85.0 + i) for i in range(3)}
+    lines = list(tables.section(results(angel, {f"pre-aap-{i}": 84.0 + 2 * i for i in range(3)}), PAPERS))
+    assert row(lines, "ours, and own beams: DPO |")[-1] == "86.0 ± 1.0 / 91.0 (+0.0 [-2.5, +2.5]; 2 of 3)"
+    assert row(lines, "own beams, DPO")[-1] == "+1.0 / -1.0 [-1.0, -1.0] (3)"
+
+
+def test_two_runs_have_a_mean_alone(tables, results) -> None:
+    angel = {f"angel-aap-{i}": pairs_of(f"pre-aap-{i}-0", "cpo", 80.0, 81.0, 79.0 + i, 85.0) for i in range(2)}
+    lines = list(tables.section(results(angel, {"pre-aap-0": 84.0}), PAPERS))
+    assert row(lines, "table D: CPO")[-1] == "+1.0 / -0.5 (2)"
+
+
+def test_a_slower_rate_has_a_row_of_its_own(tables, results) -> None:
+    angel = {
+        "angel-aap-0": pairs_of("pre-aap-0-0", "paper", 80.0, 80.0, 75.0, 85.0),
+        "slow-aap-0": pairs_of("pre-aap-0-0", "paper", 80.0, 82.0, 81.0, 85.0),
+    }
+    lines = list(tables.section(results(angel, {"pre-aap-0": 84.0}), PAPERS))
+    assert row(lines, "own beams, DPO")[-1] == "+0.0 / -5.0 (1)"
+    assert row(lines, "slower: DPO")[-1] == "+2.0 / +1.0 (1)"
+
+
+def test_without_results_there_is_no_section(tables, tmp_path) -> None:
+    assert list(tables.section(tmp_path, PAPERS)) == []
