@@ -48,3 +48,12 @@ def test_matrices_are_a_byte_a_value():
 def test_a_scale_that_does_not_fit_is_refused(wrong):
     with pytest.raises(ArtifactError, match=r"a\.scale is the scale of nothing"):
         unpacked(wrong)
+
+
+def test_rows_whose_scale_is_lost_are_refused():
+    found = packed(WEIGHTS)
+    del found["matrix.scale"]
+    with pytest.raises(
+        ArtifactError, match=r"^the tensor matrix has lost the scale of its rows: save the weights again$"
+    ):
+        unpacked(found)

@@ -35,7 +35,7 @@ def unpacked(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights of ``packed``, float32; others as they are.
 
     Raises:
-        ArtifactError: a scale that does not belong to its matrix.
+        ArtifactError: a scale that does not belong to its matrix, or a matrix of int8 rows without one.
     """
     found = {name: tensor for name, tensor in weights.items() if not name.endswith(SCALE)}
     for name, scale in ((name, tensor) for name, tensor in weights.items() if name.endswith(SCALE)):
@@ -43,4 +43,7 @@ def unpacked(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         if rows is None or rows.dtype != torch.int8 or rows.dim() != 2 or scale.shape != rows.shape[:1]:
             raise ArtifactError(f"the tensor {name} is the scale of nothing: save the weights again")
         found[name.removesuffix(SCALE)] = rows.float() * scale.float()[:, None]
+    for name, tensor in found.items():
+        if tensor.dtype == torch.int8:
+            raise ArtifactError(f"the tensor {name} has lost the scale of its rows: save the weights again")
     return found
