@@ -162,6 +162,30 @@ def other_tokenizer(folder):
     (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
 
 
+def more_tokens(folder):
+    described = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    described["model"]["vocab"]["fatigue"] = VOCABULARY
+    (folder / "tokenizer.json").write_text(json.dumps(described), encoding="utf-8")
+
+
+def no_number(folder):
+    weights = load_file(folder / "model.safetensors")
+    weights["model.decoder.layers.1.fc1.weight"][0] = torch.nan
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def no_number_behind(folder):
+    weights = load_file(folder / "model.safetensors")
+    weights["final_logits_bias"][0, 1] = torch.nan
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def no_such_token(folder):
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["eos_token_id"] = VOCABULARY
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
 def no_start(folder):
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["decoder_start_token_id"] = None
@@ -169,8 +193,12 @@ def no_start(folder):
 
 
 @pytest.mark.parametrize(
-    "damage", [lost_weight, other_shape, half_a_file, no_weights, no_tokenizer, other_tokenizer, no_start]
-)
+    "damage",
+    [
+        lost_weight, other_shape, half_a_file, no_weights, no_tokenizer, other_tokenizer, no_start, more_tokens,
+        no_number, no_number_behind, no_such_token,
+    ],
+)  # fmt: skip
 def test_a_damaged_folder_is_one_line(damage, tmp_path, capfd, caplog):
     save_bart(tmp_path)
     damage(tmp_path)

@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers", reason="needs the extra train
 pytestmark = pytest.mark.extras
 
 from generator_cases import VOCABULARY, inputs, save_base, saved  # noqa: E402
-from safetensors.torch import load_file  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
 
 from nomina.errors import ArtifactError, UsageError  # noqa: E402
 from nomina.generation import begin, load, pack  # noqa: E402
@@ -260,6 +260,31 @@ def no_json(folder):
     (folder / "generator.json").write_text("[]", encoding="utf-8")
 
 
+def more_tokens(folder):
+    described = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    described["model"]["vocab"]["fatigue"] = VOCABULARY
+    (folder / "tokenizer.json").write_text(json.dumps(described), encoding="utf-8")
+
+
+def no_number(folder):
+    weights = load_file(folder / "model.safetensors")
+    weights["decoder.layernorm_embedding.weight"][0] = torch.nan
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def endless_number(folder):
+    weights = load_file(folder / "model.safetensors")
+    weights["encoder.embeddings.word_embeddings.weight"][2, 3] = torch.inf
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def lost_scale(folder):
+    load(folder).save(folder, packed=True)
+    weights = load_file(folder / "model.safetensors")
+    del weights["decoder.layers.0.fc1.weight.scale"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
 def no_config(folder):
     (folder / "config.json").write_text("{", encoding="utf-8")
 
@@ -268,7 +293,7 @@ def no_config(folder):
     "damage",
     [
         damage_nothing, damage_weights, remove_weights, remove_tokenizer, other_layers, no_layers, one_marker,
-        other_kind, no_such_token, no_json, no_config,
+        other_kind, no_such_token, no_json, no_config, more_tokens, no_number, endless_number, lost_scale,
     ],
 )  # fmt: skip
 def test_a_damaged_folder_is_one_line(damage, base, tmp_path, capfd, caplog):

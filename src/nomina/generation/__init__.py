@@ -48,9 +48,18 @@ def load(folder: str | Path) -> Generator:
     """The generator in a folder: one that was saved, or an encoder-decoder of Hugging Face with GenBioEL's prompt.
 
     Raises:
-        ArtifactError: there is no such folder, or it holds neither, or a damaged one.
+        ArtifactError: there is no such folder, or it holds neither, or a damaged one: weights that are no finite
+            numbers and a tokenizer of more tokens than the model knows among the damages.
         MissingExtra: torch is not installed.
     """
+    made = _loaded(folder)
+    from nomina.generation.checking import check
+
+    check(made, folder)
+    return made
+
+
+def _loaded(folder: str | Path) -> Generator:
     path = Path(folder)
     if not path.is_dir():
         raise ArtifactError(f"no such folder: {folder}; name the folder of a generator")
@@ -67,14 +76,7 @@ def load(folder: str | Path) -> Generator:
 
         return BartGenerator(folder)
     kind, options, writing = _described(path / DESCRIPTION)
-    made = generator_class(kind).load(folder, writing, **options)
-    special = [writing.pad_id, writing.bos_id or 0, writing.eos_id, *writing.start]
-    if not all(0 <= token < made.vocabulary for token in special):
-        raise ArtifactError(
-            f"{path / DESCRIPTION} names tokens that the model, which has {made.vocabulary:,}, does not have: name a"
-            " folder that has been saved"
-        )
-    return made
+    return generator_class(kind).load(folder, writing, **options)
 
 
 def begin(base: str | Path, layers: Sequence[int] = (1, 3, 5)) -> Generator:
@@ -94,9 +96,12 @@ def begin(base: str | Path, layers: Sequence[int] = (1, 3, 5)) -> Generator:
     from nomina.encoders.base import import_torch
 
     import_torch()
+    from nomina.generation.checking import check
     from nomina.generation.shallow import ShallowGenerator
 
-    return ShallowGenerator.begin(base, layers)
+    made = ShallowGenerator.begin(base, layers)
+    check(made, base)
+    return made
 
 
 def pack(folder: str | Path, target: str | Path) -> None:
