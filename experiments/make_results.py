@@ -13,6 +13,7 @@ from typing import Any
 
 import ablation
 import angel_analysis_tables
+import angel_bins_tables
 import angel_tables
 import cascade_tables
 import cascade_test_tables
@@ -124,6 +125,7 @@ def page(results: Path, published: Path, benchmarks: Path) -> str:
             *genbioel_report_tables.section(results, papers),
             *angel_tables.section(results, papers),
             *angel_analysis_tables.section(results),
+            *angel_bins_tables.section(results),
             *cascade_tables.section(results),
             *cascade_test_tables.section(results, papers),
             *tuned(results),
