@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from nomina.generation.generator import Decoding, Generator, Memory, Writing
+from nomina.generation.generator import Decoding, Generator, Memory
 from nomina.generation.layers import layered
+from nomina.generation.manifest import Writing
 from nomina.generation.search import Batch
 from nomina.generation.trie import FlatTrie
 

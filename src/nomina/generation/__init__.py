@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from nomina.errors import ArtifactError, UsageError
 
 if TYPE_CHECKING:
-    from nomina.generation.generator import Generator, Writing
+    from nomina.generation.generator import Generator
 
 GENERATORS = {
     "bart": "nomina.generation.bart.BartGenerator",
@@ -75,7 +75,9 @@ def _loaded(folder: str | Path) -> Generator:
         from nomina.generation.bart import BartGenerator
 
         return BartGenerator(folder)
-    kind, options, writing = _described(path / DESCRIPTION)
+    from nomina.generation.manifest import read_manifest
+
+    kind, options, writing = read_manifest(path / DESCRIPTION)
     return generator_class(kind).load(folder, writing, **options)
 
 
@@ -131,27 +133,3 @@ def _is_encoder_decoder(folder: Path) -> bool:
         return bool(json.loads((folder / "config.json").read_text(encoding="utf-8"))["is_encoder_decoder"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
-
-
-def _described(path: Path) -> tuple[str, dict[str, Any], Writing]:
-    """What the manifest of a saved generator says, its types checked."""
-    from nomina.encoders.base import import_torch
-
-    import_torch()
-    from nomina.generation.generator import Writing
-
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        before, behind = found["markers"]
-        writing = Writing(
-            int(found["pad_id"]),
-            None if found["bos_id"] is None else int(found["bos_id"]),
-            int(found["eos_id"]),
-            tuple(int(token) for token in found["start"]),
-            (str(before), str(behind)),
-            str(found["prompt"]),
-            bool(found.get("context", True)),
-        )
-        return str(found["kind"]), dict(found["options"]), writing
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ArtifactError(f"{path} does not describe a saved generator: name a folder that has been saved") from error

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 from torch import Tensor, nn
 
 from nomina.errors import ArtifactError
-from nomina.generation.generator import Decoding, Generator, Memory, Writing
+from nomina.generation.generator import Decoding, Generator, Memory
 from nomina.generation.graphs import Decodings
 from nomina.generation.hugging import from_folder, one_line, tokenizer_of
+from nomina.generation.manifest import Writing
 from nomina.generation.plain import PlainDecoding
 
 _POSITIONS = 1024

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -20,6 +19,7 @@ from nomina.encoders import packing
 from nomina.encoders.base import TOKENIZER, WEIGHTS
 from nomina.files import atomic
 from nomina.generation import DESCRIPTION
+from nomina.generation.manifest import Writing, described
 
 
 class Memory(NamedTuple):
@@ -94,29 +94,6 @@ class Decoding(ABC):
         Raises:
             UsageError: they have made more or fewer steps.
         """
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """How sources and targets of a model are written; part of its manifest.
-
-    Attributes:
-        pad_id: token of padding.
-        bos_id: first token of a source; None: there is none.
-        eos_id: last token of a source and of a target.
-        start: tokens that the decoder's input always starts with; BART: (eos, bos).
-        markers: words before and behind the mention in its context (GenBioEL, footnote 1).
-        prompt: what the decoder's input goes on with, "{mention}" for the mention; "": nothing (2.4).
-        context: whether it was trained to read the text around a mention: one that was not is misled by it.
-    """
-
-    pad_id: int
-    bos_id: int | None
-    eos_id: int
-    start: tuple[int, ...]
-    markers: tuple[str, str] = ("Start", "End")
-    prompt: str = "{mention} is"
-    context: bool = True
 
 
 class Generator(ABC):
@@ -242,9 +219,11 @@ class Generator(ABC):
         with atomic(target / WEIGHTS) as temporary:
             state = packing.packed(weights) if packed else _plain(weights, half=half)
             temporary.write_bytes(save(state, metadata={"format": "pt"}))
-        described = {"kind": self.kind, "options": self.options(), **asdict(self.writing)}
         with atomic(target / DESCRIPTION) as temporary:
-            temporary.write_text(json.dumps(described, ensure_ascii=False) + "\n", encoding="utf-8")
+            temporary.write_text(
+                json.dumps(described(self.kind, self.options(), self.writing), ensure_ascii=False) + "\n",
+                encoding="utf-8",
+            )
 
     @abstractmethod
     def options(self) -> dict[str, Any]:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from nomina.generation.generator import Generator
 
+SLOT = "{mention}"
+"""The mention's place in a prompt."""
+
 TEMPLATE = "{mention} is"
 """The paper's prompt; "" is none (table 4)."""
 
@@ -40,7 +43,6 @@ WINDOW = 128
 Expanders = Callable[[str], Callable[[str], str]]
 """As ``abbreviations.expander``."""
 
-_SLOT = "{mention}"
 _SPACE, _LAST_SPACE = re.compile(r"\s(?=\S)"), re.compile(r"(?<=\S)\s+\S*\Z")
 _REACH = 16  # characters of context that are looked at for each token of the window
 
@@ -97,8 +99,8 @@ class Prompt:
         lower: bool = True,
         frame: tuple[Sequence[int], Sequence[int]] | None = None,
     ) -> None:
-        if template and template.count(_SLOT) != 1:
-            raise UsageError(f"the prompt {template!r} must hold {_SLOT} once, or be empty")
+        if template and template.count(SLOT) != 1:
+            raise UsageError(f"the prompt {template!r} must hold {SLOT} once, or be empty")
         self.tokenizer = plain(tokenizer)
         self.template, self.start, self.context, self.lower = template, tuple(start), context, lower
         self.before = space_before(self.tokenizer)
@@ -106,7 +108,7 @@ class Prompt:
         self.head, self.tail = list(head), list(tail)
         self.opening = self._marker(markers[0], ""), self._marker(markers[0], self.before)
         self.closing = self._marker(markers[1], self.before)
-        first, _, last = template.partition(_SLOT)
+        first, _, last = template.partition(SLOT)
         self.answer = self._fixed(first, ""), self._fixed(last, self.before)
         around = len(self.head) + len(self.tail) + max(map(len, self.opening)) + len(self.closing)
         self._room = window - around

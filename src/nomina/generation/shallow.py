@@ -17,9 +17,10 @@ from torch import Tensor, nn
 from nomina.encoders.base import WEIGHTS, read_weights
 from nomina.encoders.bert import BertEncoder
 from nomina.generation.copying import copy, layers_of, positions_of
-from nomina.generation.generator import Decoding, Generator, Memory, Writing
+from nomina.generation.generator import Decoding, Generator, Memory
 from nomina.generation.graphs import Decodings
 from nomina.generation.hugging import one_line, quiet, tokenizer_of
+from nomina.generation.manifest import Writing
 
 _TABLE, _TIED = "encoder.embeddings.word_embeddings.weight", "decoder.embed_tokens.weight"
 
