@@ -31,6 +31,7 @@ test-extras: $(VENV)/.extras
 
 results: $(VENV)/.bare
 	$(RUN) experiments/make_results.py
+	$(RUN) experiments/results_page.py
 	$(RUN) experiments/make_errors.py
 	$(RUN) experiments/draw_figures.py
 	$(RUN) benchmarks/scale_plan.py

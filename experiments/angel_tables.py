@@ -92,10 +92,21 @@ def _main(angel: dict[str, Any], tuned: dict[str, Any], papers: list[dict[str, A
     for name in SYSTEMS:
         one = next(paper for paper in papers if paper["system"] == name)
         yield [name, *(" / ".join(f"{figure:.1f}" for figure in one[corpus]) for corpus in COLUMNS)]
-    yield ["ours, pre-trained, fine-tuned", *(_level(_before(tuned, c), c) for c in COLUMNS)]
+    yield ["ours, pre-trained, fine-tuned", *(before_level(tuned, c) for c in COLUMNS)]
     for variant in ("paper", "likelihood"):
         name = "DPO" if variant == "paper" else "DPO and likelihood"
         yield [f"ours, and own beams: {name}", *(_gain(_tests(angel, tuned, c, variant), c) for c in COLUMNS)]
+
+
+def before_level(tuned: dict[str, Any], corpus: str) -> str:
+    """Figures on the test set of the models before, for a corpus of ``COLUMNS``."""
+    return _level(_before(tuned, corpus), corpus)
+
+
+def after_level(angel: dict[str, Any], tuned: dict[str, Any], corpus: str, variant: str) -> str:
+    """Those of the models after, and how many there are."""
+    pairs = _tests(angel, tuned, corpus, variant)
+    return f"{_level([run for run, _ in pairs], corpus)} ({len(pairs)})" if pairs else ""
 
 
 def _before(tuned: dict[str, Any], corpus: str) -> Runs:
@@ -144,7 +155,7 @@ def _stages(angel: dict[str, Any], tuned: dict[str, Any]) -> Iterator[str]:
     after = [angel[f"pt-ncbi-{seed}"]["runs"][0] for seed in range(3) if f"pt-ncbi-{seed}" in angel]
     yield STAGES.format(positive=positive["steps"], negative=negative["steps"] * 256, seeds=len(after))
     zero = (
-        ("long pre-training", positive["before"], _level(_before(tuned, "ncbi"), "ncbi")),
+        ("long pre-training", positive["before"], before_level(tuned, "ncbi")),
         ("positive", negative["before"], ""),
         ("negative", negative["after"], _level(after, "ncbi")),
     )

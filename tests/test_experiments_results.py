@@ -163,6 +163,12 @@ def test_the_page_is_that_of_the_results(made):
     assert made.TARGET.read_text(encoding="utf-8") == made.page(made.RESULTS, made.PUBLISHED, made.BENCHMARKS)
 
 
+def test_what_to_use_when_has_the_figures_of_the_results(made):
+    page = importlib.import_module("results_page")
+    shown = page.PAGE.read_text(encoding="utf-8").partition(page.MARKS[0])[2].partition(page.MARKS[1])[0]
+    assert shown.strip("\n") == "\n".join(page.lines(made.RESULTS, made.BENCHMARKS))
+
+
 def test_the_table_of_losses_has_a_row_for_each_score_and_set(made, tmp_path):
     (tmp_path / "published.toml").write_text("", encoding="utf-8")
     first = {"run": {"task": "ncbi-published", "base": "mini", "loss": "biosyn", "learns": "dev"}}
