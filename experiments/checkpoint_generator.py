@@ -1,8 +1,9 @@
-"""``checkpoints/genbioel-mini``: which generator it is made of, and what its int8 rows reach.
+"""The generator in ``checkpoints``: which model it is made of, and what its int8 rows reach.
 
     python experiments/checkpoint_generator.py choose --data DATA --work WORK --models MODELS
         --of pre-long ft-ncbi-long-0 ft-bc5cdr-long-0
-    python experiments/checkpoint_generator.py check --data DATA --work WORK [--whole MODELS/NAME]
+    python experiments/checkpoint_generator.py check --data DATA --work WORK [--checkpoint checkpoints/NAME]
+        [--whole MODELS/NAME]
 
 Mentions without their texts, 5 beams, all names. ``choose`` measures models on development sets, all on all, and says
 which has the best mean at 1; ``results/checkpoint_choice.json``. ``check`` measures the checkpoint on development and
@@ -53,6 +54,7 @@ def check(arguments: argparse.Namespace) -> None:
     """The checkpoint's figures, and how far they are from those of the weights that it was packed from."""
     folder = arguments.checkpoint
     metrics: dict[str, Any] = {split: figures(arguments, folder, split) for split in ("dev", "test")}
+    metrics["checkpoint"] = folder.name
     metrics["bytes"] = sum(path.stat().st_size for path in folder.iterdir())
     if arguments.whole:
         whole = figures(arguments, arguments.whole, "dev")

@@ -47,7 +47,7 @@ CHOICE = """## One generator for any knowledge base
 Development sets at 1 and 5, all names, mentions without their texts: generators of the long pre-training, before and
 after fine-tuning, each on every corpus. Mean at 1 over corpora (NCBI disease counts once): {chosen} is the best.
 """
-CHECKED = """`checkpoints/genbioel-mini`: {size:.1f} MB of int8 rows, on a CPU. In brackets how much better it is at 1
+CHECKED = """`checkpoints/{name}`: {size:.1f} MB of int8 rows, on a CPU. In brackets how much better it is at 1
 than the float16 weights that it was packed from{within}.
 """
 SPLITS = ("dev", "test")
@@ -177,7 +177,7 @@ def _checkpoint(choices: list[dict[str, Any]], checks: list[dict[str, Any]]) -> 
         yield ""
     for check in (each["metrics"] for each in checks):
         within = "" if check.get("within", True) else ": further apart than they should be"
-        yield CHECKED.format(size=check["bytes"] / 1e6, within=within)
+        yield CHECKED.format(name=check.get("checkpoint", "genbioel-mini"), size=check["bytes"] / 1e6, within=within)
         apart = check.get("difference", {})
         dev = [f"{_pair(check['dev'][name])}{_apart(apart.get(name))}" for name in NAMES]
         test = [_pair(check["test"][name]) for name in NAMES]

@@ -188,7 +188,7 @@ def test_a_checkpoint_says_how_far_it_is_from_what_it_was_packed_from(script, tm
     checkpoint.check(Namespace(checkpoint=tmp_path, whole=Path("whole")))
     assert recorded["difference"] == {"ncbi clean": -points}
     assert recorded["within"] == (points <= 0.2)
-    assert recorded["bytes"] == 4
+    assert (recorded["checkpoint"], recorded["bytes"]) == (tmp_path.name, 4)
     assert json.dumps(recorded)
 
 
@@ -237,14 +237,14 @@ def test_tables_of_the_checkpoint(script, tmp_path):
     assert list(tables.section(tmp_path, {})) == []
     at = {name: {"acc@1": 80.0, "acc@5": 90.0} for name in tables.NAMES}
     write_result(tmp_path / "checkpoint_choice.json", {"dev": {"ft": at}, "mean": {"ft": 80.0}, "chosen": "ft"})
-    check = {"dev": at, "test": at, "bytes": 31_950_000, "within": False}
+    check = {"dev": at, "test": at, "checkpoint": "angel-mini", "bytes": 31_950_000, "within": False}
     check["difference"] = dict.fromkeys(tables.NAMES, -0.25)
     write_result(tmp_path / "checkpoint_generator.json", check)
     lines = list(tables.section(tmp_path, {}))
     assert "| ft |" + " 80.0 / 90.0 |" * 4 + " 80.00 |" in lines
     assert "| dev |" + " 80.0 / 90.0 (-0.25) |" * 4 in lines
     assert "| test |" + " 80.0 / 90.0 |" * 4 in lines
-    assert any("31.9 MB" in line and "further apart" in line for line in lines)
+    assert any("/angel-mini`: 31.9 MB" in line and "further apart" in line for line in lines)
 
 
 def write_result(path, metrics):
