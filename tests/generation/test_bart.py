@@ -90,13 +90,13 @@ def test_another_prompt_is_kept(folder, tmp_path):
     from dataclasses import replace
 
     generator = load(folder)
-    generator.writing = replace(generator.writing, markers=("[ST]", "[ET]"), prompt="", context=False)
+    generator.writing = replace(generator.writing, markers=("[ST]", "[ET]"), prompt="", context=False, window=200)
     generator.save(tmp_path)
     assert load(tmp_path).writing == generator.writing
     described = json.loads((tmp_path / "generator.json").read_text(encoding="utf-8"))
     assert described == {
         "version": 1, "kind": "bart", "options": {}, "pad_id": 1, "bos_id": 0, "eos_id": 2, "start": [2, 0],
-        "markers": ["[ST]", "[ET]"], "prompt": "", "context": False,
+        "markers": ["[ST]", "[ET]"], "prompt": "", "context": False, "window": 200,
     }  # fmt: skip
 
 

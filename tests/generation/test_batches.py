@@ -19,7 +19,9 @@ def generator(layers: int, width: int, vocabulary: int, **more: Any) -> Any:
     """What counts of a generator: its sizes."""
     module = torch.nn.Linear(1, 1, dtype=more.pop("dtype", torch.float32))
     device, kept = torch.device("cpu"), 2 * layers * width
-    return SimpleNamespace(module=module, device=device, kept=kept, vocabulary=vocabulary, rereads=False, **more)
+    return SimpleNamespace(
+        module=module, device=device, kept=kept, vocabulary=vocabulary, rereads=False, window=128, **more
+    )
 
 
 SHALLOW, LARGE = generator(3, 384, 30522), generator(12, 1024, 50265)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from nomina.errors import ArtifactError
 from nomina.generation.manifest import Writing, described, read_manifest
 
-WRITING = Writing(0, None, 1, (0, 1), ("[", "]"), "{mention} is")
+WRITING = Writing(0, None, 1, (0, 1), ("[", "]"), "{mention} is", context=False, window=256)
 OPTIONS = {"layers": 3}
 
 
@@ -27,15 +28,17 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert read_manifest(written(tmp_path, prompt="", markers=["", ""]))[2].prompt == ""
 
 
-def test_older_manifests_say_no_version_and_nothing_of_context(tmp_path: Path) -> None:
-    assert read_manifest(written(tmp_path, version=..., context=...)) == ("shallow", OPTIONS, WRITING)
+def test_older_manifests_say_no_version_and_nothing_of_context_and_window(tmp_path: Path) -> None:
+    found = read_manifest(written(tmp_path, version=..., context=..., window=...))
+    assert found == ("shallow", OPTIONS, replace(WRITING, context=True, window=128))
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("kind", ...), ("kind", 3), ("options", ...), ("options", []), ("pad_id", "0"), ("bos_id", True),
-        ("eos_id", 2.7), ("eos_id", None), ("start", []), ("start", [0.5]), ("start", 3), ("markers", [1, 2]), ("markers", ["a"]),
+        ("eos_id", 2.7), ("eos_id", None), ("start", []), ("start", [0.5]), ("start", 3),
+        ("markers", [1, 2]), ("markers", ["a"]), ("window", 0), ("window", "128"),
         ("prompt", None), ("prompt", "is"), ("prompt", "{mention} {mention}"), ("context", "no"),
     ],
 )  # fmt: skip

@@ -190,7 +190,7 @@ def test_a_template_without_a_mention_or_a_window_without_room_is_refused():
 def test_a_generators_prompt_is_what_its_manifest_says(bos, head):
     generator = SimpleNamespace(
         tokenizer=words(framed=False), markers=("[M]", "end"), prompt="{mention} is", start=(3,), longest=24,
-        bos_id=bos, eos_id=2, context=True,
+        bos_id=bos, eos_id=2, context=True, window=128,
     )  # fmt: skip
     prompt = Prompt.of(generator, context=False)
     ((source, prefix),) = prompt([asked("severe heart failure", "heart failure")])
@@ -198,6 +198,10 @@ def test_a_generators_prompt_is_what_its_manifest_says(bos, head):
     assert said(prompt.tokenizer, prefix) == "[M] heart failure is"
     ((source, _),) = Prompt.of(generator).of_parts([Parts("the " * 30, "heart", "")])
     assert len(source) == 12
+    generator.window = 10
+    for window, longest in ((None, 10), (11, 11)):
+        ((source, _),) = Prompt.of(generator, window=window).of_parts([Parts("the " * 30, "heart", "")])
+        assert len(source) == longest
     generator.context = False
     ((source, _),) = Prompt.of(generator).of_parts([Parts("the", "heart", "")])
     assert said(prompt.tokenizer, source) == f"{head}[M] heart end [SEP]"

@@ -7,8 +7,12 @@ import pytest
 
 pytest.importorskip("torch")
 
+from encoder_cases import WORDS, tokenizer
+from generation_cases import Small
+
 from nomina.errors import RecipeError
 from nomina.linkers.base import NO_ROW
+from nomina.linkers.generative import GenerativeLinker
 from nomina.training import generative
 from nomina.training.generative import GenerativeDev, Sample, samples
 from nomina.training.names import Concepts
@@ -77,3 +81,20 @@ def test_only_the_chosen_names_may_be_written(monkeypatch, kb):
 def test_a_development_corpus_of_another_kb_is_refused(monkeypatch, kb):
     with pytest.raises(RecipeError, match="the gold of no mention"):
         dev(monkeypatch, kb, [[0] * 5], [set(), set()])
+
+
+@pytest.mark.parametrize("recipe", ["genbioel", "genbioel-corpus"])
+def test_a_generator_is_asked_with_the_window_and_the_context_it_was_trained_with(kb, tmp_path, monkeypatch, recipe):
+    monkeypatch.setenv("NOMINA_HOME", str(tmp_path / "home"))
+    generator = Small(len(WORDS) + 4)
+    generator.tokenizer, generator.longest = tokenizer(), 512
+    asked = Sample(Query(document(), Mention(((2, 14),), "heart attack")), frozenset({0}))
+    task = generative.GenerativeTask(kb, Concepts.of(kb), [asked], [asked], tmp_path)
+    make = generative._names if recipe == "genbioel" else generative._corpus
+    make(load(recipe, {"generation.window": "200"}), generator, task, str)
+    assert generator.window == 200
+    text = "the " * 300 + "heart attack" + " of" * 300
+    query = Query(Document("d", text), Mention(((1200, 1212),), "heart attack"))
+    for linker in (GenerativeLinker(kb, generator), GenerativeDev(Recipe(), generator, task)._linker):
+        ((source, _),) = linker.prompt([query])
+        assert len(source) == 200

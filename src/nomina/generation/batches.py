@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nomina.encoders.base import import_torch
-from nomina.generation.prompt import WINDOW
 
 if TYPE_CHECKING:
     from nomina.generation.generator import Generator
@@ -55,4 +54,4 @@ def _bytes(generator: Generator, beams: int) -> int:
     if generator.rereads:
         return MOST * logits
     each = next(generator.module.parameters()).element_size()
-    return _AT_ONCE * each * generator.kept * (2 * WINDOW + _STEPS * beams) + logits
+    return _AT_ONCE * each * generator.kept * (2 * generator.window + _STEPS * beams) + logits

@@ -157,6 +157,11 @@ class Generator(ABC):
         return self.writing.context
 
     @property
+    def window(self) -> int:
+        """Most tokens of a source that it was trained to read."""
+        return self.writing.window
+
+    @property
     def device(self) -> torch.device:
         """Where the module is."""
         return next(self.module.parameters()).device

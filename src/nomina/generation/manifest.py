@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nomina.errors import ArtifactError
-from nomina.generation.prompt import SLOT
+from nomina.generation.prompt import SLOT, WINDOW
 
 VERSION = 1
 """Raised when a folder could not be read any more by those who know the version before. Without one it is 1."""
@@ -29,6 +29,7 @@ class Writing:
         markers: words before and behind the mention in its context (GenBioEL, footnote 1).
         prompt: what the decoder's input goes on with, "{mention}" for the mention; "": nothing (2.4).
         context: whether it was trained to read the text around a mention: one that was not is misled by it.
+        window: most tokens of a source that it was trained to read.
     """
 
     pad_id: int
@@ -38,6 +39,7 @@ class Writing:
     markers: tuple[str, str] = ("Start", "End")
     prompt: str = "{mention} is"
     context: bool = True
+    window: int = WINDOW
 
 
 def described(kind: str, options: dict[str, Any], writing: Writing) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def _are(can_be: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: isinstance(value, list) and bool(value) and all(map(can_be, value))
 
 
-_USUAL = {"context": True}
+_USUAL = {"context": True, "window": WINDOW}
 """What older manifests do not say."""
 
 _VALUES: dict[str, Callable[[Any], bool]] = {
@@ -96,5 +98,6 @@ _VALUES: dict[str, Callable[[Any], bool]] = {
     "markers": lambda value: _are(_is_text)(value) and len(value) == 2,
     "prompt": lambda value: _is_text(value) and (not value or value.count(SLOT) == 1),
     "context": lambda value: isinstance(value, bool),
+    "window": lambda value: _is_whole(value) and value > 0,
 }
 """What each value can be."""

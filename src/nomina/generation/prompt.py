@@ -38,7 +38,7 @@ MARKERS = ("START", "END")
 """Words around the mention (2.1, footnote 1)."""
 
 WINDOW = 128
-"""Most tokens of a source."""
+"""Most tokens of a source, where nothing else is said."""
 
 Expanders = Callable[[str], Callable[[str], str]]
 """As ``abbreviations.expander``."""
@@ -118,12 +118,12 @@ class Prompt:
         self._reach = window * _REACH
 
     @classmethod
-    def of(cls, generator: Generator, *, window: int = WINDOW, context: bool | None = None) -> Prompt:
+    def of(cls, generator: Generator, *, window: int | None = None, context: bool | None = None) -> Prompt:
         """The prompt of a generator, as its manifest says; the window leaves room in the decoder for a name.
 
         Args:
             generator: see there.
-            window: see above.
+            window: see above; None: as the generator was trained.
             context: see above; None: as the generator was trained.
         """
         bos = () if generator.bos_id is None else (generator.bos_id,)
@@ -132,7 +132,7 @@ class Prompt:
             generator.markers,
             generator.prompt,
             generator.start,
-            window=min(window, generator.longest // 2),
+            window=min(window or generator.window, generator.longest // 2),
             context=generator.context if context is None else context,
             frame=(bos, (generator.eos_id,)),
         )

@@ -143,8 +143,8 @@ def parameters_report(generator: Generator) -> str:
 
 def _names(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say) -> AnyTraining:
     wanted, data, prefers = recipe.generation, recipe.data, recipe.preference.loss != "none"
-    generator.writing = replace(generator.writing, context=wanted.bare < 1)
-    prompt = Prompt.of(generator, window=wanted.window)
+    generator.writing = replace(generator.writing, context=wanted.bare < 1, window=wanted.window)
+    prompt = Prompt.of(generator)
     options = TextOptions(
         context=wanted.around,
         others=wanted.others,
@@ -176,8 +176,8 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
     if not known:
         raise RecipeError("no mention of the corpus has a concept of the KB: is it the corpus's own?")
     say(f"{len(known):,} mentions to train on; {len(task.train) - len(known):,} left out (not in the KB)")
-    generator.writing = replace(generator.writing, context=wanted.context)
-    prompt = Prompt.of(generator, window=wanted.window)
+    generator.writing = replace(generator.writing, context=wanted.context, window=wanted.window)
+    prompt = Prompt.of(generator)
     expanders = _expanders(recipe, [query.document.text for query, _ in known], say)
     parts, gold = [prompt.parts(query, expanders) for query, _ in known], [own for _, own in known]
     if recipe.preference.loss != "none":
