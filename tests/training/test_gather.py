@@ -75,7 +75,7 @@ def test_two_processes_give_what_one_gives(tmp_path):
         assert found["clock"] == 100.0
         assert found["first"] == pytest.approx(one["first"], rel=1e-5)
         assert found["last"] == pytest.approx(one["last"], abs=2e-5)  # the log rounds to five decimals
-        assert found["weights"] == pytest.approx(one["weights"], abs=1e-5)
+        assert found["weights"] == pytest.approx(one["weights"], abs=1e-4)  # a step is up to 1e-2
 
 
 def test_alone_nothing_is_gathered():
