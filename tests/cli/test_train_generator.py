@@ -26,7 +26,7 @@ def kb(make_kb):
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    return save_bert(tmp_path_factory.mktemp("base"), len(WORDS) + 4, 64)
+    return save_bert(tmp_path_factory.mktemp("base"), len(WORDS) + 5, 64)  # transformers adds [MASK]
 
 
 @pytest.fixture
@@ -119,6 +119,15 @@ def test_one_name_a_concept(train, tmp_path):
     code, output, err = train("--corpus", path, "--dev", path, *names)
     assert code == 0, err
     assert "acc@1" in record(output)["before"]
+
+
+def test_a_mention_is_taught_no_name_that_cannot_be_written(train, make_kb, tmp_path):
+    kb = make_kb({"T:1": ("zzz zzz", "heart"), "T:2": "zzzz", "T:3": "seizure"})
+    path = tmp_path / "zzz.pubtator"
+    path.write_text("1|t|zzz and zzzz\n1|a|\n1\t0\t3\tzzz\tD\tT:1\n1\t8\t12\tzzzz\tD\tT:2\n\n", encoding="utf-8")
+    code, _, err = train("--corpus", path, "--kb", kb.path)
+    assert code == 0, err
+    assert "1 mentions to train on; 1 left out (no name in the KB that can be written)\n" in err
 
 
 def test_abbreviations_of_the_corpus_by_ab3p_or_by_nomina(train, tmp_path, monkeypatch):

@@ -20,6 +20,7 @@ from nomina.kb.store import KnowledgeBase
 from nomina.linkers.base import NO_ROW
 from nomina.linkers.generative import GenerativeLinker
 from nomina.training import ab3p, gather
+from nomina.training.answers import writable
 from nomina.training.kb_text import KbText, TextOptions, of_kb
 from nomina.training.loop import STATE, FitResult, Objective, Report, fit
 from nomina.training.mentions import numbers_of
@@ -170,24 +171,23 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
     if task.train is None:
         raise RecipeError("the recipe fine-tunes on a corpus: name one with --corpus")
     wanted, seed = recipe.generation, recipe.fit.seed
-    names = name_set(task.concepts, wanted.names, seed)
+    generator.writing = replace(generator.writing, context=wanted.context, window=wanted.window)
+    prompt = Prompt.of(generator)
+    names = writable(name_set(task.concepts, wanted.names, seed), prompt)
     named = frozenset(names.concept.tolist())
     known = [(query, np.array(sorted(gold & named), np.int64)) for query, gold in task.train if gold & named]
     if not known:
         raise RecipeError("no mention of the corpus has a concept of the KB: is it the corpus's own?")
-    say(f"{len(known):,} mentions to train on; {len(task.train) - len(known):,} left out (not in the KB)")
-    generator.writing = replace(generator.writing, context=wanted.context, window=wanted.window)
-    prompt = Prompt.of(generator)
+    left_out = f"{len(task.train) - len(known):,} left out (no name in the KB that can be written)"
+    say(f"{len(known):,} mentions to train on; {left_out}")
     expanders = _expanders(recipe, [query.document.text for query, _ in known], say)
     parts, gold = [prompt.parts(query, expanders) for query, _ in known], [own for _, own in known]
     if recipe.preference.loss != "none":
         documents = [query.document.id for query, _ in known]
-        return stage.of_corpus(
-            recipe, generator, task.kb, task.concepts, prompt, parts, gold, documents, task.cache, say
-        )
+        return stage.of_corpus(recipe, generator, task.kb, names, prompt, parts, gold, documents, task.cache, say)
     options = TargetOptions(wanted.target, wanted.top, seed, wanted.similarity)
     targets = targets_of([part.mention for part in parts], gold, names, options)
-    examples = MentionExamples(prompt.of_parts(parts), targets, task.concepts.texts, prompt, seed)
+    examples = MentionExamples(prompt.of_parts(parts), targets, names.texts, prompt, seed)
     return _writing(recipe, generator, examples)
 
 

@@ -25,6 +25,7 @@ from nomina.errors import RecipeError
 from nomina.generation.prompt import Prompt
 from nomina.kb.store import KnowledgeBase
 from nomina.text import normalise
+from nomina.training.answers import answers
 from nomina.training.examples import Ints
 from nomina.training.noise import NOISE, noisy
 from nomina.training.pieces import EMPTY, Drawn, Examples, Pieces
@@ -110,7 +111,7 @@ class KbText(Examples):
     """Pre-training examples of any concepts; an epoch has each name as a mention once.
 
     Args:
-        concepts: read once. Names that differ only in case are one.
+        concepts: read once. Names that differ only in case or spaces are one; those that a model cannot write are none.
         prompt: how texts are tokenised.
         options: See there.
 
@@ -128,6 +129,7 @@ class KbText(Examples):
         self._head, self._tail = self.pieces.add([prompt.head]), self.pieces.add([prompt.tail])
         self._first_opening, self._opening = (self.pieces.add([tokens]) for tokens in prompt.opening)
         self._closing = self.pieces.add([prompt.closing])
+        self._answers = answers(prompt)
         self._joint = self.pieces.add(prompt.tokens([_JOINT], ""))
         self._answer = [self.pieces.add([list(tokens)]) for tokens in prompt.answer]
         self._start = self.pieces.add([list(prompt.start)])
@@ -151,27 +153,31 @@ class KbText(Examples):
         """Tokenise all names and definitions, some thousand concepts at a time.
 
         Pieces of names are (forms, 2, names): the name and its noisy copies, behind another piece and as the first.
+        Those of targets, spelt as the KB has them, are (names,).
         """
         stream, number = iter(concepts), 0
         rng, copies = random.Random(self.options.seed), self.options.copies
         owners, names, definitions = [np.zeros(0, np.int64)], [np.zeros((1 + copies, 2, 0), np.int64)], []
+        targets = [np.zeros(0, np.int64)]
         keys: list[str] = []
         while chunk := list(islice(stream, _CHUNK)):
-            listed = [list(dict.fromkeys(map(_plain, one.names))) for one in chunk]
+            listed = [_surfaces(one.names) for one in chunk]
             texts = [name for several in listed for name in several]
             forms = [self._add(texts)]
             for _ in range(copies):
                 changed = self._add([noisy(text, rng, dict.fromkeys(NOISE, 1.0)) for text in texts])
                 forms.append(np.where(changed > EMPTY, changed, forms[0]))
-            kept = forms[0][0] > EMPTY
+            written = self._written([name for several in listed for name in several.items()], forms[0][0])
+            kept = written > EMPTY
             names.append(np.stack(forms)[:, :, kept])
+            targets.append(written[kept])
             if self.options.similar:
                 keys += [normalise(text) for text, fits in zip(texts, kept.tolist(), strict=True) if fits]
             owners.append(number + np.repeat(np.arange(len(chunk)), [len(several) for several in listed])[kept])
             definitions.append(self._add([_plain(one.definition) for one in chunk], cut=True))
             number += len(chunk)
         known, self._concept = np.unique(np.concatenate(owners), return_inverse=True)
-        self._names = np.concatenate(names, axis=2)
+        self._names, self._targets = np.concatenate(names, axis=2), np.concatenate(targets)
         self._definitions = np.concatenate([np.zeros((2, 0), np.int64), *definitions], axis=1)[:, known]
         self._sizes = np.bincount(self._concept)
         self._starts = np.cumsum(self._sizes) - self._sizes
@@ -181,7 +187,7 @@ class KbText(Examples):
 
     def names(self, numbers: Ints) -> Ints:
         """The pieces of names as targets, by their numbers."""
-        pieces: Ints = self._names[0, 0, numbers]
+        pieces: Ints = self._targets[numbers]
         return pieces
 
     def places(self, epoch: int) -> Ints:
@@ -207,6 +213,21 @@ class KbText(Examples):
             found[-1][fits] = self.pieces.add(row for row in tokens if 0 < len(row) <= most) + np.arange(fits.sum())
         both = np.stack([found[0], found[-1]])
         return np.where((both > EMPTY).all(axis=0), both, EMPTY)
+
+    def _written(self, names: Sequence[tuple[str, str]], read: Ints) -> Ints:
+        """The pieces of names as targets, (n,), ``EMPTY`` for what cannot be written or is left out as it is read.
+
+        Args:
+            names: plain, and as the KB spells them; mostly alike.
+            read: the pieces of plain ones, which are those of the target where both are alike.
+        """
+        rows = self._answers([name for _, name in names])
+        fits = np.array([0 < len(row) <= self.options.longest for row in rows], np.bool_)
+        other = fits & (read > EMPTY) & np.array([plain != name for plain, name in names], np.bool_)
+        found = np.where(fits, read, EMPTY)
+        chosen = np.flatnonzero(other).tolist()
+        found[chosen] = self.pieces.add(rows[i] for i in chosen) + np.arange(len(chosen))
+        return found
 
     def drawn(self, epoch: int) -> Callable[[Ints], Drawn]:
         """See ``Examples.drawn``: by number the names, concept after concept, in the epoch's order."""
@@ -248,7 +269,7 @@ class KbText(Examples):
         leading[bare, marked.shape[1] :] = end[bare] = EMPTY
         source = np.where(leads[:, None], leading, following)
         head, tail = np.full((n, 1), self._head), np.full((n, 1), self._tail)
-        return Drawn(np.hstack([head, source, end, tail]), self._prefix(mention), self._names[0, 0, turn[:, 1:2]])
+        return Drawn(np.hstack([head, source, end, tail]), self._prefix(mention), self._targets[turn[:, 1:2]])
 
     def _beside(self, concept: Ints, case: Ints, turn: Ints, mention: Ints, first: NDArray[np.bool_]) -> Ints:
         """The pieces of ``c``: a definition, or the mention, or other synonyms with commas between, (n, most)."""
@@ -280,6 +301,16 @@ def _leading(turn: Ints, target: Ints) -> Ints:
     """Names in turn, (n, most), in which the target of each row has changed places with the one behind the mention."""
     swapped = np.where(turn == target[:, None], turn[:, 1:2], turn)
     return np.hstack([turn[:, :1], target[:, None], swapped[:, 2:]])
+
+
+def _surfaces(names: Iterable[str]) -> dict[str, str]:
+    """Names as they are read, each once, and as the KB spells them, in lower case: the plain way where it has that."""
+    found: dict[str, str] = {}
+    for name in map(str.lower, names):
+        plain = _plain(name)
+        if found.get(plain) != plain:
+            found[plain] = name
+    return found
 
 
 def _plain(text: str) -> str:

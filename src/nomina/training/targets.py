@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nomina.errors import RecipeError
 from nomina.generation.prompt import Prompt, Prompted
 from nomina.text import normalise
+from nomina.training.answers import answers_of
 from nomina.training.examples import Ints
 from nomina.training.names import Concepts
 from nomina.training.pieces import Drawn, Examples, Pieces
@@ -123,7 +124,7 @@ class MentionExamples(Examples):
         seed: of the choice among several targets.
 
     Raises:
-        RecipeError: there are no mentions.
+        RecipeError: there are no mentions, or a target cannot be written.
     """
 
     def __init__(
@@ -135,8 +136,7 @@ class MentionExamples(Examples):
         self._source = self.pieces.add(found.source for found in prompted)
         self._prefix = self.pieces.add(found.prefix for found in prompted)
         rows = np.unique(np.concatenate(list(targets)))
-        names = prompt.tokens([" ".join(texts[row].lower().split()) for row in rows.tolist()], prompt.before)
-        first = self.pieces.add(names)
+        first = self.pieces.add(answers_of(texts, rows, prompt))
         self._many = np.array([len(several) for several in targets])
         self._from = np.cumsum(self._many) - self._many
         self._targets = first + np.searchsorted(rows, np.concatenate(list(targets)))

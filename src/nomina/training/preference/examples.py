@@ -9,6 +9,7 @@ import numpy as np
 
 from nomina.errors import RecipeError
 from nomina.generation.prompt import Prompt, Prompted
+from nomina.training.answers import answers_of
 from nomina.training.examples import Ints
 from nomina.training.kb_text import KbText
 from nomina.training.pieces import Pieces
@@ -60,12 +61,14 @@ class PairExamples:
             pairs: see there.
             texts: the name of each row.
             prompt: how names are tokenised.
+
+        Raises:
+            RecipeError: there are no pairs, or a name of one cannot be written.
         """
         pieces = Pieces()
         source, prefix = (pieces.add(list(part)) for part in zip(*prompted, strict=True))
         rows, place = np.unique(np.stack([pairs.chosen, pairs.rejected]), return_inverse=True)
-        names = prompt.tokens([" ".join(texts[row].lower().split()) for row in rows.tolist()], prompt.before)
-        chosen, rejected = pieces.add(names) + place.reshape(2, -1, 1)
+        chosen, rejected = pieces.add(answers_of(texts, rows, prompt)) + place.reshape(2, -1, 1)
         column = pairs.mention[:, None]
         return cls(pieces, source + column, prefix + column, chosen, rejected)
 

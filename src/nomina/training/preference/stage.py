@@ -75,7 +75,7 @@ def of_corpus(
         recipe: see there.
         generator: what is trained; as it is now, it ranks, and is the reference.
         kb: whose names are ranked.
-        concepts: who has which name.
+        concepts: who has which name that can be written.
         prompt: how mentions are tokenised.
         parts: the texts of each mention.
         gold: its concepts.
