@@ -110,7 +110,7 @@ def _candidates(corpora: dict[str, dict[str, Any]]) -> Iterator[str]:
         [NAMES[name], split, _pair(one[split]["full"]), *_among(many, found, one)]
         for name, one in corpora.items()
         for split in SPLITS
-        for many, found in one.get(split, {}).get("among", {}).items()
+        for many, found in one.get(split, {"among": {}})["among"].items()
     )
     right = "only all / only candidates right"
     yield from table(["corpus", "set", "all names", "candidates", "offered", "among them", right, "p"], rows)
