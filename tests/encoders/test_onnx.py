@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from nomina.artifact import MANIFEST
 from nomina.encoders.onnx import OnnxEncoder, cores, known
@@ -78,6 +79,27 @@ def test_case_does_not_count_and_order_does(encoder):
 def test_what_the_tokenizer_knows(encoder):
     assert known(encoder.tokenizer, TEXTS).tolist() == [True, False, True, True, False, True, False]
     assert known(encoder.tokenizer, []).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.WordLevel({"<unk>": 0, "heart": 1}, unk_token="<unk>"),
+        models.WordPiece({"heart": 0, "[unk]": 1}, unk_token="[unk]"),
+        models.Unigram([("heart", -1.0), ("<unk>", -2.0)], unk_id=1),
+    ],
+)
+def test_the_unknown_token_is_the_tokenizers_own(model):
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    assert known(tokenizer, ["heart", "xyz", "xyz heart", ""]).tolist() == [True, False, True, False]
+
+
+def test_a_tokenizer_may_have_no_unknown_token():
+    tokenizer = Tokenizer(models.BPE({"a": 0, "[UNK]": 1}, []))
+    assert known(tokenizer, ["a", "b"]).tolist() == [True, False]
+    tokenizer = Tokenizer(models.Unigram([("a", -1.0), ("[UNK]", -2.0)]))
+    assert known(tokenizer, ["a", ""]).tolist() == [True, False]
 
 
 def test_a_text_is_cut_off_at_the_length(encoder):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 
+_NO_CHARACTER = "\U0010ffff"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _CHUNK = 1 << 16
@@ -193,6 +194,18 @@ def token_ids(tokenizer: Tokenizer, texts: Sequence[str], *, special: bool) -> l
     """
     whole = [_SURROGATE.sub("\ufffd", text) for text in texts]
     return [encoding.ids for encoding in tokenizer.encode_batch_fast(whole, add_special_tokens=special)]
+
+
+def unknown_id(tokenizer: Tokenizer) -> int:
+    """Number of the token for what the tokenizer does not know; -1 where it has none."""
+    if token := getattr(tokenizer.model, "unk_token", None):
+        number = tokenizer.token_to_id(token)
+        return -1 if number is None else int(number)
+    try:
+        found = tokenizer.model.tokenize(_NO_CHARACTER)  # a Unigram does not say its own
+    except Exception:  # tokenizers raises nothing narrower: a model that takes known characters only
+        return -1
+    return int(found[0].id) if len(found) == 1 else -1
 
 
 def fitted(tokenizer: Tokenizer, length: int) -> Tokenizer:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nomina.artifact import Artifact
-from nomina.encoders.base import TOKENIZER, Encoder, read_tokenizer, token_ids
+from nomina.encoders.base import TOKENIZER, Encoder, read_tokenizer, token_ids, unknown_id
 from nomina.errors import ArtifactError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def cores() -> int:
 
 def known(tokenizer: Tokenizer, texts: Sequence[str]) -> NDArray[np.bool_]:
     """Which texts have a token that is not the unknown one: all others look the same to an encoder."""
-    unknown = tokenizer.token_to_id("[UNK]")
+    unknown = unknown_id(tokenizer)
     rows = token_ids(tokenizer, texts, special=False)
     return np.array([any(id != unknown for id in ids) for ids in rows], dtype=np.bool_)
 

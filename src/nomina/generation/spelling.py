@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nomina.encoders.base import unknown_id
 from nomina.errors import UsageError
 from nomina.generation.starts import Ints
 
@@ -48,7 +49,7 @@ class Spelling:
         self._tokenizer.encode_special_tokens = True
         self._before, self._lower, self.end = before, lower, number
         self.width = max(self._tokenizer.get_vocab().values()) + 1
-        self._unknown = _unknown(self._tokenizer)
+        self._unknown = unknown_id(self._tokenizer)
         described = json.dumps([self._tokenizer.to_str(), number, before, lower])
         self.fingerprint = hashlib.sha256(described.encode()).hexdigest()
 
@@ -69,10 +70,3 @@ class Spelling:
         spelt[owner[flat == self.end]] = False
         flat, lengths = flat[spelt[owner]], np.where(spelt, lengths, 0)
         return np.insert(flat, np.cumsum(lengths)[spelt], self.end), lengths + spelt
-
-
-def _unknown(tokenizer: Tokenizer) -> int:
-    """Number of the token for what the tokenizer does not know; -1 where it has none."""
-    token = getattr(tokenizer.model, "unk_token", None)
-    number = tokenizer.token_to_id(token) if token else getattr(tokenizer.model, "unk_id", None)
-    return -1 if number is None else int(number)
