@@ -6,12 +6,13 @@
 ``KEPT``: what ``cascade_test.py --keep`` wrote. ``link``: the distinct pairs of mention and gold that the cascades of
 clean-kb and clean-raw get wrong by the protocol's rule; of each protocol ``SAMPLE`` are drawn, as many of each corpus,
 and written to ``results/cascade_errors.json`` with what each part alone answers; ``--read``: to a table for a reader
-too, with the text around. Cascades were fitted on these very mentions: a few weights, no model. ``sort`` adds the kinds
+too, with the text around. Cascades were fitted on such mentions too: a few weights, no model. ``sort`` adds the kinds
 that a reader gave them, in ``cascade_error_kinds.tsv`` (cell, mention, gold, kind); ``RESULTS.md`` counts them.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 
 import errors
 from cascade_test import by_text, tasks_of
-from common import RESULTS, ROOT, parser, record
+from common import NONE_DRAWN, RESULTS, ROOT, parser, record
 from eval_kbs import Workshop
 from eval_tasks import Task
 
@@ -69,19 +70,23 @@ def main() -> None:
     if arguments.what == "sort":
         errors.sort(FILE, KINDS)
         return
-    shop, found, shown = Workshop(arguments.shared, arguments.work), {}, []
+    shop, found, shown, made = Workshop(arguments.shared, arguments.work), {}, [], {}
     for protocol in PROTOCOLS:
         cells = list(cells_of(protocol, arguments.cascades, shop))
         for number, cell in enumerate(cells):
             documents = prepare(cell.task.dev(shop) if cell.task.dev else (), cell.rules, cell.kb)[0]
-            cases, found[cell.task.name] = wrong(cell, documents, cell.task.train(shop))
+            cases, counts = wrong(cell, documents, cell.task.train(shop))
+            learnt = fitted_as(arguments.cascades, cell)
+            found[cell.task.name] = counts | {"fitted_on": learnt["mentions"]}
+            made[learnt["command"]] = learnt["commit"]
             shown += described(cell, documents, drawn(cases, SAMPLE // len(cells) + (number < SAMPLE % len(cells))))
             print(cell.task.name, found[cell.task.name], flush=True)
     if arguments.read:
         arguments.read.write_text("\n".join(table(shown)) + "\n", encoding="utf-8")
     for case in shown:
         del case["around"]
-    record("cascade_errors", found, seed=SEED, sample=SAMPLE, errors=shown)
+    trained = {"commands": list(made), "commit": next(iter(made.values()), None), "seed": NONE_DRAWN}
+    record("cascade_errors", found, seed=SEED, sample=SAMPLE, errors=shown, trained=trained)
 
 
 def cells_of(protocol: str, kept: Path, shop: Workshop) -> Iterator[Cell]:
@@ -93,6 +98,13 @@ def cells_of(protocol: str, kept: Path, shop: Workshop) -> Iterator[Cell]:
             linker = folder.load(kb, kept / task.name / "cascade")
             assert isinstance(linker, FittedCascadeLinker)
             yield Cell(task, kb, linker, protocol_of(protocol))
+
+
+def fitted_as(kept: Path, cell: Cell) -> dict[str, Any]:
+    """What a cascade's folder says of the development mentions that it was fitted on, and of the command."""
+    path = kept / cell.task.name / "cascade" / folder.CALIBRATION
+    learnt: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["dev"]
+    return learnt
 
 
 def judged(cell: Cell, linker: Linker, documents: Sequence[Document]) -> tuple[list[Item], list[bool], list[float]]:

@@ -22,7 +22,7 @@ from typing import Any
 
 from baselines import SEED, facts
 from cascade import card, parts_of
-from common import parser, record
+from common import command, commit, parser, record
 from embedding import Remembering, opened, told
 from eval_kbs import Workshop
 from eval_tasks import TASKS, Task
@@ -174,7 +174,7 @@ def kept(
 ) -> None:
     """Write the cascade and the answers of each system."""
     place.mkdir(parents=True, exist_ok=True)
-    folder.save(linker, place / SYSTEM, learnt)
+    folder.save(linker, place / SYSTEM, {**learnt, "command": command(), "commit": commit()})
     for name, predictions in answers.items():
         with (place / f"{name}.jsonl").open("w", encoding="utf-8") as stream:
             write_jsonl(predictions, stream)

@@ -24,8 +24,16 @@ by (clean-raw: strict), with the 95% interval over resampled documents and the e
 ERRORS = """## What cascades get wrong
 
 {count} errors of development mentions, {each} of either protocol and as many of each corpus, drawn from the distinct
-ones of the cascades above and sorted by kind by a reader. For {near} of them the right concept is among the cascade's
-20 best, for {alone} it is the first of a part alone; {seen} of the mentions stand in the training set.
+ones of fitted cascades and sorted by kind by a reader. Their few weights were learnt on {fitted} mentions of the same
+set, by the commands under "Runs". For {near} errors the right concept is among the
+cascade's 20 best, for {alone} it is the first of a part alone ({parts}); {seen} of the mentions stand in the training
+set.
+
+Most are decided by annotators and dictionaries: which of two related concepts is meant, and names that the dictionary
+gives to another concept. Several concepts in one mention can be had right only by taking the mention apart before it is
+linked; abbreviations, genes in the place of diseases and homonyms need the text, which this generator does not read.
+Names of nearly the same words are found by other parts and voted down by the generator, which prefers what training
+has shown.
 """
 PARTS = {"dictionary": "dictionary", "tfidf": "TF-IDF", "embedding": "embedding", "generative": "generator"}
 PROTOCOLS = ("as-published", "as-published-generative", "clean-kb", "clean-raw")
@@ -104,7 +112,13 @@ def errors(found: Sequence[dict[str, Any]]) -> Iterator[str]:
         return
     near, seen = sum(case["place"] is not None for case in cases), sum(case["seen"] for case in cases)
     alone = sum(any(part["right"] for part in case["parts"].values()) for case in cases)
-    yield ERRORS.format(count=len(cases), each=found[0]["sample"], near=near, alone=alone, seen=seen)
+    parts = ", ".join(
+        f"{name} {sum(c['parts'][part]['right'] for c in cases if part in c['parts'])}" for part, name in PARTS.items()
+    )
+    fitted = " and ".join(dict.fromkeys(f"{one['fitted_on']:,}" for one in found[0]["metrics"].values()))
+    yield ERRORS.format(
+        count=len(cases), each=found[0]["sample"], near=near, alone=alone, parts=parts, seen=seen, fitted=fitted
+    )
     kinds: dict[str, list[dict[str, Any]]] = {}
     for case in cases:
         kinds.setdefault(case["kind"], []).append(case)

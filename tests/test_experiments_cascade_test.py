@@ -117,7 +117,10 @@ def test_errors_are_drawn_with_what_each_part_says(cells, script, monkeypatch):
     lines = (cells.folder / "read.tsv").read_text("utf-8").splitlines()
     assert len(lines) == 11
     assert all("[]" in line.split("\t")[-1] for line in lines[1:])
-    assert result["metrics"]["ncbi_clean-kb"]["mentions"] == 64
+    counts = result["metrics"]["ncbi_clean-kb"]
+    assert (counts["mentions"], counts["fitted_on"]) == (64, 64)
+    (made,) = result["trained"]["commands"]
+    assert made.startswith("python experiments/cascade_test.py ncbi --protocols clean-kb clean-raw")
 
 
 def test_a_composite_has_an_answer_for_each_part(script, make_kb):
@@ -183,12 +186,16 @@ def test_errors_by_kind(script, tmp_path):
         case("bc5cdr-d_clean-kb", "m", "other", False, None),
         case("ncbi_clean-kb", "mention", "kind a", False, 4),
     ]
-    made = {"name": "cascade_errors", "sample": 2, "errors": cases}
+    counts = {"ncbi_clean-kb": {"fitted_on": 1200}, "ncbi_clean-raw": {"fitted_on": 900}}
+    made = {"name": "cascade_errors", "sample": 2, "errors": cases, "metrics": counts}
     (tmp_path / "cascade_errors.json").write_text(json.dumps(made), encoding="utf-8")
     tables = script("cascade_test_tables")
     lines = "\n".join(tables.section(tmp_path, {})).splitlines()
     assert "3 errors of development mentions, 2 of either protocol" in "\n".join(lines)
-    assert "For 2 of them the right concept" in "\n".join(lines)
+    told = " ".join(lines)
+    assert "on 1,200 and 900 mentions" in told
+    assert "For 2 errors the right concept" in told
+    assert "for 1 it is the first of a part alone (dictionary 1, TF-IDF 0, embedding 0, generator 0)" in told
     assert [line for line in lines if line.startswith("| ")] == [
         "| kind | NCBI, clean-kb | BC5CDR-d, clean-kb | NCBI, clean-raw | for example |",
         "| kind a | 1 | 0 | 1 | mention: y [z], not g |",
