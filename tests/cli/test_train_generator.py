@@ -121,6 +121,18 @@ def test_one_name_a_concept(train, tmp_path):
     assert "acc@1" in record(output)["before"]
 
 
+def test_of_few_names_more_epochs_are_made_and_it_is_said(train):
+    few = ["--set", "fit.steps=0", "--set", "fit.least_steps=40"]
+    code, output, err = train(*few)
+    assert code == 0, err
+    assert "17 examples are few: 45 steps of 6 in place of 9 epochs of batches of 6; set fit.steps for other" in err
+    assert record(output)["steps"] == 45
+    code, output, err = train(*few[:2], "--set", "fit.epochs=2", name="other")
+    assert code == 0, err
+    assert "are few" not in err
+    assert record(output)["steps"] == 4
+
+
 def test_a_mention_is_taught_no_name_that_cannot_be_written(train, make_kb, tmp_path):
     kb = make_kb({"T:1": ("zzz zzz", "heart"), "T:2": "zzzz", "T:3": "seizure"})
     path = tmp_path / "zzz.pubtator"

@@ -83,6 +83,30 @@ def test_a_development_corpus_of_another_kb_is_refused(monkeypatch, kb):
         dev(monkeypatch, kb, [[0] * 5], [set(), set()])
 
 
+@pytest.mark.parametrize(
+    ("examples", "fit", "size"),
+    [
+        (32, {}, 32),
+        (1_000, {}, 32),
+        (2_000, {}, 60),
+        (33_000, {}, 990),
+        (1_000_000, {}, 1024),
+        (2_000, {"fit.batch_size": 48}, 48),
+        (2_000, {"fit.batch_size": 8}, 8),
+        (2_000, {"fit.steps": 10}, 1024),
+        (2_000, {"fit.epochs": 2}, 1024),
+        (2_000, {"fit.least_steps": 0}, 1024),
+    ],
+)
+def test_of_few_examples_batches_are_smaller_but_not_small(examples, fit, size):
+    assert generative._batch_size(load("genbioel", fit).fit, examples) == size
+
+
+def test_a_smaller_batch_is_one_that_the_processes_divide(monkeypatch):
+    monkeypatch.setattr(generative.gather, "share", lambda: (0, 7))
+    assert generative._batch_size(load("genbioel").fit, 100) == 35
+
+
 @pytest.mark.parametrize("recipe", ["genbioel", "genbioel-corpus"])
 def test_a_generator_is_asked_with_the_window_and_the_context_it_was_trained_with(kb, tmp_path, monkeypatch, recipe):
     monkeypatch.setenv("NOMINA_HOME", str(tmp_path / "home"))

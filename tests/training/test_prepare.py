@@ -104,6 +104,13 @@ def test_how_long_the_loop_runs(base, task, tmp_path):
     options = fit_options(recipe_of(tables), objective, tmp_path)
     assert (options.steps, options.warmup, options.seconds, options.bf16) == (100, 9, None, True)
     assert (options.evaluate_every, options.save_every) == (7, 8)
+    tables["fit"] = {"epochs": 2.5, "least_steps": 40}
+    options = fit_options(recipe_of(tables), objective, tmp_path)
+    assert (options.steps, options.evaluate_every, options.save_every) == (40, 16, 16)
+    tables["fit"]["least_steps"] = 12
+    assert fit_options(recipe_of(tables), objective, tmp_path).steps == 15
+    tables["fit"] = {"steps": 9, "least_steps": 40}
+    assert fit_options(recipe_of(tables), objective, tmp_path).steps == 9
 
 
 def test_a_folder_of_checkpoints_is_one_trainings(base, tmp_path):

@@ -61,6 +61,16 @@ def test_what_no_generator_can_be_is_refused(override, why):
         load("genbioel", parsed([override]))
 
 
+def test_who_names_epochs_or_steps_gets_these():
+    assert load("genbioel").fit.least_steps == load("genbioel", {"fit.steps": "9"}).fit.least_steps == 300
+    assert load("genbioel", {"fit.epochs": "1"}).fit.least_steps == 0
+    both = {"fit.epochs": "1", "fit.least_steps": "50"}
+    assert load("genbioel", both).fit.least_steps == 50
+    assert recipe_of({"fit": {"epochs": 3, "least_steps": 70}}).fit.least_steps == 70
+    with pytest.raises(RecipeError, match=r"fit\.least_steps must be at least 0"):
+        recipe_of({"fit": {"least_steps": -1}})
+
+
 def test_the_command_line_is_read_as_the_type_of_the_key():
     recipe = load(
         "sapbert", parsed(["fit.batch_size=64", "fit.lr=1", "fit.bf16=off", "data.prefix=? ", "fit.keep=last"])

@@ -29,7 +29,7 @@ from nomina.training.pieces import Examples
 from nomina.training.preference import stage
 from nomina.training.preference.objective import PreferenceTraining
 from nomina.training.prepare import Say
-from nomina.training.recipe import Recipe
+from nomina.training.recipe import FitRecipe, Recipe
 from nomina.training.run import Judge, fit_options, versions_of
 from nomina.training.seq2seq import Seq2SeqOptions, Seq2SeqTraining
 from nomina.training.targets import MentionExamples, TargetOptions, name_set, targets_of
@@ -38,6 +38,8 @@ from nomina.types import Document, Query
 AnyTraining: TypeAlias = Seq2SeqTraining | PreferenceTraining
 
 _AT = (1, 5)
+_SMALL = 32
+"""To less than so many examples no batch is cut so that few of them make more steps."""
 
 
 class Sample(NamedTuple):
@@ -159,12 +161,27 @@ def _names(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say)
     if prefers:
         return stage.of_names(recipe, generator, task.kb, text, task.cache, say)
     say(f"{text.count:,} names, each a mention once in an epoch")
-    return _writing(recipe, generator, text)
+    return _writing(recipe, generator, text, say)
 
 
-def _writing(recipe: Recipe, generator: Generator, examples: Examples) -> Seq2SeqTraining:
-    options = Seq2SeqOptions(recipe.fit.batch_size, recipe.generation.smoothing, recipe.fit.seed)
-    return Seq2SeqTraining(generator, examples, options)
+def _writing(recipe: Recipe, generator: Generator, examples: Examples, say: Say) -> Seq2SeqTraining:
+    size = _batch_size(recipe.fit, examples.count)
+    objective = Seq2SeqTraining(generator, examples, Seq2SeqOptions(size, recipe.generation.smoothing, recipe.fit.seed))
+    steps, planned = fit_options(recipe, objective, Path()).steps, round(recipe.fit.epochs * objective.steps)
+    if size < recipe.fit.batch_size or (steps > planned and not recipe.fit.steps):
+        say(
+            f"{examples.count:,} examples are few: {steps:,} steps of {min(size, examples.count):,} in place of"
+            f" {recipe.fit.epochs:g} epochs of batches of {recipe.fit.batch_size:,}; set fit.steps for other ones"
+        )
+    return objective
+
+
+def _batch_size(fit: FitRecipe, examples: int) -> int:
+    """The batch size that is wanted; of few examples one at which their epochs have ``least_steps``, or a small one."""
+    if fit.steps or not fit.least_steps or fit.epochs * (examples // fit.batch_size) >= fit.least_steps:
+        return fit.batch_size
+    size, processes = max(int(fit.epochs * examples / fit.least_steps), _SMALL), gather.share()[1]
+    return min(-(-size // processes) * processes, fit.batch_size)
 
 
 def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say) -> AnyTraining:
@@ -188,7 +205,7 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
     options = TargetOptions(wanted.target, wanted.top, seed, wanted.similarity)
     targets = targets_of([part.mention for part in parts], gold, names, options)
     examples = MentionExamples(prompt.of_parts(parts), targets, names.texts, prompt, seed)
-    return _writing(recipe, generator, examples)
+    return _writing(recipe, generator, examples, say)
 
 
 def _expanders(recipe: Recipe, texts: Sequence[str], say: Say) -> Expanders:

@@ -17,11 +17,10 @@ from nomina.errors import RecipeError
 from nomina.training.preference.recipe import PreferenceRecipe
 
 FOLDER = Path(__file__).with_name("recipes")
-RECIPES = (
-    *("sapbert", "sapbert-corpus", "rescnn", "rescnn-corpus", "genbioel", "genbioel-corpus"),
-    *("angel-negatives", "angel-negatives-corpus"),
-)
+RECIPES = tuple(name + of for name in ("sapbert", "rescnn", "genbioel", "angel-negatives") for of in ("", "-corpus"))
 """The recipes that nomina brings; NAME with a corpus is NAME-corpus."""
+
+Pooling = Literal["cls", "mean", "max", "attention"]
 
 _YES, _NO = frozenset("true yes on 1".split()), frozenset("false no off 0".split())
 
@@ -42,7 +41,7 @@ class EncoderRecipe:
 
     kind: Literal["bert", "rescnn", "generator"] = "bert"
     base: str = ""
-    pooling: Literal["cls", "mean", "max", "attention"] = "mean"
+    pooling: Pooling = "mean"
     length: int = 25
     width: int = 256
     blocks: int = 4
@@ -112,6 +111,8 @@ class FitRecipe:
 
     Attributes:
         epochs: passes over the examples; ``steps``, where not 0, stands in their place.
+        least_steps: of few examples epochs, and of a generator smaller batches, are made that come to so many steps;
+            not where ``steps`` is set, or ``epochs`` is by an override.
         minutes: an end by the clock as well, where not 0; such a training cannot be repeated exactly.
         batch_size: pairs of names, or mentions.
         warmup: steps over which the rate rises; it then falls to zero in a line.
@@ -126,6 +127,7 @@ class FitRecipe:
 
     epochs: float = 1.0
     steps: int = 0
+    least_steps: int = 0
     minutes: float = 0.0
     batch_size: int = 512
     lr: float = 2e-4
@@ -249,7 +251,10 @@ def recipe_of(tables: Mapping[str, Any], overrides: Mapping[str, object] | None 
         RecipeError: an unknown key, a value that does not fit.
     """
     values: dict[str, dict[str, object]] = {}
-    for key, value in [*_flat(tables), *(overrides or {}).items()]:
+    given = dict(overrides or {})
+    if "fit.epochs" in given:
+        given.setdefault("fit.least_steps", 0)
+    for key, value in [*_flat(tables), *given.items()]:
         table, name, declared = _field(key, where)
         values.setdefault(table, {})[name] = _fitting(key, value, declared)
     return Recipe(**{name: TABLES[name](**own) for name, own in values.items()})
@@ -335,11 +340,7 @@ def _read(text: str, declared: type) -> object:
         return text
 
 
-_POOLINGS = {
-    "bert": ("cls", "mean"),
-    "rescnn": ("max", "attention"),
-    "generator": ("cls", "mean", "max", "attention"),
-}
+_POOLINGS = {"bert": ("cls", "mean"), "rescnn": ("max", "attention"), "generator": get_args(Pooling)}
 _LOSSES = {"names": ("ms", "infonce", "nca"), "corpus": ("ms", "marginal", "biosyn")}
 _LEAST: dict[str, float] = {
     "encoder.length": 3, "encoder.width": 1, "encoder.blocks": 1, "encoder.filters": 1, "encoder.hidden": 1,
@@ -350,7 +351,7 @@ _LEAST: dict[str, float] = {
     "generation.window": 16, "generation.others": 1, "generation.bare": 0, "generation.around": 1, "generation.top": 1,
     "generation.smoothing": 0, "generation.beams": 1, "preference.beta": 0, "preference.margin": 0,
     "preference.weight": 0, "preference.likelihood": 0, "preference.others": 1, "preference.top": 2,
-    "preference.beams": 1, "fit.patience": 0,
+    "preference.beams": 1, "fit.patience": 0, "fit.least_steps": 0,
 }  # fmt: skip
 _ABOVE_ZERO = ("objective.temperature", "objective.positive_scale", "objective.negative_scale", "objective.scale",
                "fit.epochs", "fit.lr", "fit.clip")  # fmt: skip
@@ -389,9 +390,8 @@ def _check_together(values: Mapping[str, Any]) -> None:
         raise RecipeError(
             f"generation.target={values['generation.target']} needs an encoder: name one as generation.similarity"
         )
-    if values["preference.loss"] != "none" and (values["encoder.kind"], values["generation.names"]) != (
-        "generator",
-        "all",
+    if values["preference.loss"] != "none" and (
+        values["encoder.kind"] != "generator" or values["generation.names"] != "all"
     ):
         raise RecipeError("preference.loss is for generators that write all names: set it to none")
     if values["distil.teacher"] and values["encoder.kind"] == "generator":

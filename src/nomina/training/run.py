@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import platform
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -165,8 +166,10 @@ def layout(encoder: TrainableEncoder) -> str:
 
 
 def fit_options(recipe: Recipe, objective: _Counted, folder: Path) -> FitOptions:
-    """A recipe's table ``fit`` for the loop; rates rise for half of the steps at most."""
+    """A recipe's table ``fit`` for the loop; rates rise for half of the steps at most, epochs have ``least_steps``."""
     how, epoch = recipe.fit, max(objective.steps, 1)
+    if not how.steps:
+        epoch = max(epoch, math.ceil(how.least_steps / how.epochs))
     steps = how.steps or max(round(how.epochs * epoch), 1)
     usual = min(epoch, _MOST_STEPS)
     return FitOptions(
