@@ -18,7 +18,8 @@ HEAD = """### Targets
 
 acc@1 on the test sets, any id: each target of the design (section 9), the row of ours that is highest, and whether it
 meets the target. As the highest of many rows on the test set these are upper bounds, but for clean-kb, trained, NCBI
-and BC5CDR-d: there the means over three seeds of what the development sets chose, without training mentions as names.
+and BC5CDR-d: there the cascade ("Cascade, test sets"), looked at once, and the means over three seeds of what the
+development sets chose, without training mentions as names.
 What the package comes with, the default and sapbert-mini, has 81.4 and 81.2 on NCBI, 82.9 and 83.5 on BC5CDR-d, behind
 the dictionary on clean-kb. Joint: not trained by the work of this page. Why clean-kb is missed without training:
 `docs/errors.md`. BC5CDR-c, trained: one seed and five epochs, as its dictionary has ten times the names of the others.
@@ -47,6 +48,8 @@ TARGETS = (
     Target("clean-kb", False, {"ncbi": 84.0, "bc5cdr-d": 87.0, "bc5cdr-c": 88.0}),
     Target("clean-kb", True, {"ncbi": 89.0, "bc5cdr-d": 91.0, "bc5cdr-c": 95.0}),
 )  # fmt: skip
+
+CASCADE = "fitted cascade"
 
 Best = tuple[float, str]
 
@@ -88,7 +91,7 @@ def zero_shot(results: Path) -> dict[tuple[str, str], Best]:
 
 
 def trained(results: Path) -> dict[tuple[str, str], Best]:
-    """The best fine-tuned encoder by protocol and corpus; where the development sets chose a recipe, that one."""
+    """The best trained system by protocol and corpus; of encoders, where development sets chose a recipe, that one."""
     values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for plan, run in tested(results):
         task, how = run["run"]["task"], run["run"]
@@ -103,11 +106,24 @@ def trained(results: Path) -> dict[tuple[str, str], Best]:
                 # Where the development set chose epoch 0, nothing was trained.
                 if corpus == "askapatient" or (run["traindev"]["epochs"] if sets else run["best"][score]["epoch"]):
                     values[protocol, corpus, f"{title}; {SCORES[score]}{sets}"].append(figures[score]["@1"])
-    best: dict[tuple[str, str], Best] = {}
+    best = cascades(results)
     for (protocol, corpus, title), each in values.items():
         if corpus != "askapatient" or len(each) >= FOLDS:
             found = (statistics.mean(each), title)
             best[protocol, corpus] = max(best.get((protocol, corpus), found), found)
+    return best
+
+
+def cascades(results: Path) -> dict[tuple[str, str], Best]:
+    """The cascades; of AskAPatient, whose targets are of ten folds, there is one of the first only."""
+    best: dict[tuple[str, str], Best] = {}
+    for result in read(results, "cascade_test_*.json"):
+        if not result["corpus"].startswith("aap-"):
+            # Targets of the joint set are those of as-published-generative.
+            protocol = (
+                result["protocol"].removesuffix("-generative") if result["corpus"] == "bc5cdr" else result["protocol"]
+            )
+            best[protocol, result["corpus"]] = 100 * result["metrics"]["systems"][0]["metrics"]["any"]["1"], CASCADE
     return best
 
 

@@ -118,6 +118,20 @@ def test_targets_are_met_by_the_best_row(script, tmp_path):
     assert rows["as-published, trained", "AskAPatient"] == ["91.5", "", "", "not measured"]
 
 
+def test_cascades_count_among_trained_systems(script, tmp_path):
+    targets = script("targets")
+    cells = (("ncbi", "clean-kb", 0.903), ("bc5cdr", "as-published-generative", 0.94), ("aap-0", "as-published", 0.99))
+    for corpus, protocol, value in cells:
+        systems = [{"name": "cascade", "metrics": {"any": {"1": value}}}]
+        made = {"corpus": corpus, "protocol": protocol, "metrics": {"systems": systems}}
+        (tmp_path / f"cascade_test_{corpus}_{protocol}.json").write_text(json.dumps(made), encoding="utf-8")
+    plan(tmp_path, "final", [run("ncbi", "aligned", "marginal", 88.0)])
+    rows = {(row[0], row[1]): row[2:] for row in targets.rows(tmp_path)}
+    assert rows["clean-kb, trained", "NCBI"] == ["89.0", "90.3", "fitted cascade", "met"]
+    assert rows["as-published, trained", "BC5CDR joint"] == ["95.5", "94.0", "fitted cascade", "missed"]
+    assert rows["as-published, trained", "AskAPatient"] == ["91.5", "", "", "not measured"]  # ten folds are meant
+
+
 def test_missing_runs_are_named_once(script, tmp_path):
     gone = {
         "why": "no time",
