@@ -288,7 +288,7 @@ def test_a_module_in_training_goes_on_in_training(kb) -> None:
     assert made.module.training
 
 
-@pytest.mark.parametrize("wrong", [{"many": 0}, {"batch": 0}, {"batch": -1}, {"beams": 0}], ids=str)
+@pytest.mark.parametrize("wrong", [{"many": 0}, {"batch": 0}, {"batch": -1}, {"beams": 0}, {"longest": 0}], ids=str)
 def test_options_that_cannot_be(kb, wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="1 or more"):
         GenerativeLinker(kb, generator(), **wrong)

@@ -203,6 +203,18 @@ def test_the_arrays_for_elsewhere_say_the_same(names, grown, data) -> None:
         assert (tokens[edges].tolist(), following) == (children.tokens.tolist(), children.nodes.tolist())
 
 
+@given(NAMES, st.booleans(), st.data())
+def test_names_longer_than_so_many_tokens(names, grown, data) -> None:
+    main = data.draw(st.integers(1, len(names)))
+    trie = grown_of(names, main) if grown and main < len(names) else trie_of(names)
+    live = mask_of(len(names), data.draw(st.sets(st.integers(0, len(names) - 1))))
+    for kept in (mask_of(len(names), range(len(names))), live):
+        trie.retire(kept)
+        for most in range(8):
+            expected = [row for row, name in enumerate(names) if len(name) + 1 > most and kept[row]]
+            assert sorted(trie.longer(most).tolist()) == expected
+
+
 def test_retired_rows_share_a_leaf_with_live_ones() -> None:
     trie = trie_of([(3,), (3,), (4,)])
     trie.retire(np.array([False, True, False]))

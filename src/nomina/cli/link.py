@@ -137,6 +137,8 @@ def link(
         progress=names_progress(),
         **wanted,
     )
+    if pipeline.linker.remark:
+        click.echo(f"nomina: {pipeline.linker.remark}", err=True)
     dropped: Counter[str] = Counter()
     predictions = _Counted(pipeline.link)
     if format in export.CORPORA and output is not None:

@@ -74,6 +74,9 @@ class GrownTrie(Trie):
         widest = max(edges.widest, int(np.diff(self._added_first).max()))
         return Edges(first, tokens, self._added_targets.astype(kind), self._plain, self.root, widest)
 
+    def _longer(self, most: int) -> Ints:
+        return np.concatenate([self.main.longer(most), self.delta.longer(most)])
+
     @property
     def _last_edge(self) -> int:
         return self._plain + len(self._added_tokens) - 1

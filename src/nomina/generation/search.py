@@ -76,7 +76,8 @@ class Search:
 
     Attributes:
         beams: unfinished names that are followed for a mention, and finished ones that are kept.
-        most: tokens of a name at most, its end included; longer ones are not found.
+        most: tokens of a name at most, its end included; longer ones are not found. None: those of the trie's longest
+            name.
         length_penalty: names are compared by their sum divided by their length to this power. Above 0 longer names may
             gain, and a search ends later.
         renormalise: probabilities are those among the tokens that the trie allows.
@@ -89,14 +90,14 @@ class Search:
     """
 
     beams: int = 5
-    most: int = 64
+    most: int | None = None
     length_penalty: float = 0.0
     renormalise: bool = False
     certain: int | None = None
     narrow: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.beams, self.most) < 1 or self.length_penalty < 0:
+        if min(self.beams, 1 if self.most is None else self.most) < 1 or self.length_penalty < 0:
             raise UsageError("beams and tokens are 1 or more, the length penalty 0 or more")
         if self.certain is not None and not 1 <= self.certain <= self.beams:
             raise UsageError(f"certain is from 1 to the number of beams, {self.beams}")
@@ -109,7 +110,8 @@ def room(generator: Generator, batch: Batch) -> int:
 
 def fitting(search: Search, generator: Generator, batch: Batch) -> Search:
     """A search whose longest name fits the decoder's positions behind the batch's prefixes."""
-    return replace(search, most=max(1, min(search.most, room(generator, batch))))
+    longest = room(generator, batch)
+    return replace(search, most=max(1, longest if search.most is None else min(search.most, longest)))
 
 
 class State(NamedTuple):
@@ -258,7 +260,9 @@ def begin(
         None where there is nothing to look for, which is said to ``ended``.
     """
     batch, n = asked.batch, len(asked.batch.ids)
-    search = fitting(search, generator, batch)
+    # Searches of one trie are equal, as those have to be that go on together, unless its longest name does not fit.
+    most = trie.depth if search.most is None else min(search.most, trie.depth)
+    search = fitting(replace(search, most=max(1, most)), generator, batch)
     places = np.full(n, trie.root) if asked.starts is None else np.asarray(asked.starts)
     widths = _widths(trie, places, search)
     state = _start(places, search.beams, trie.device)
@@ -289,9 +293,9 @@ def _widths(trie: DeviceTrie, starts: Ints, search: Search) -> list[int]:
     """How wide the table of children is in each step."""
     depths = np.unique(trie.depths(starts[starts != NO_NODE]))
     found = [max(part, default=0) for part in zip(*(_padded(trie.widths[d:], trie.depth) for d in depths), strict=True)]
-    steps = min(search.most, sum(width > 0 for width in found))
+    there = [width for width in found if width > 0][: search.most]
     # Twice as many continuations as beams are asked for; the first step has one beam only.
-    return [max(width, 2 * search.beams if step == 0 else 2) for step, width in enumerate(found[:steps])]
+    return [max(width, 2 * search.beams if step == 0 else 2) for step, width in enumerate(there)]
 
 
 def _padded(widths: Sequence[int], to: int) -> list[int]:

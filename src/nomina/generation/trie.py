@@ -166,6 +166,11 @@ class Trie(ABC):
         A row without a path has 0: its name has no token that the tokenizer knows, or it is of no row of this trie.
         """
 
+    def longer(self, most: int) -> Ints:
+        """The live rows whose path has more than so many tokens, its end included."""
+        rows = self._longer(most)
+        return rows if self.alive is None else rows[self.alive.rows[rows]]
+
     @abstractmethod
     def edges(self) -> Edges:
         """Copies of the arrays, for look-ups elsewhere (on a GPU)."""
@@ -187,6 +192,10 @@ class Trie(ABC):
         before = np.insert(tokens, np.cumsum(lengths) - lengths, pairs[0])
         trie = FlatTrie(layered(before, lengths + 1, pairs[1]))
         return trie, trie.step(np.zeros(len(rows), np.int64), np.arange(len(rows), dtype=np.int64))
+
+    @abstractmethod
+    def _longer(self, most: int) -> Ints:
+        """As ``longer``, retired rows too."""
 
     @property
     @abstractmethod
@@ -290,6 +299,13 @@ class FlatTrie(Trie):
         first = self._starts.span(0, self.size + 1).astype(kind)
         widest = int(np.diff(first).max())
         return Edges(first, self.arrays.tokens.astype(np.int32), np.zeros(0, kind), len(self.arrays.tokens), 0, widest)
+
+    def _longer(self, most: int) -> Ints:
+        if most + 1 >= len(self.arrays.levels):
+            return np.zeros(0, np.int64)
+        # Of the array's own type: numpy would copy the array to compare it with another.
+        deeper = self.arrays.levels[most + 1].astype(self.arrays.leaves.dtype)
+        return self.arrays.rows[np.searchsorted(self.arrays.leaves, deeper) :].astype(np.int64)
 
     @property
     def _last_edge(self) -> int:

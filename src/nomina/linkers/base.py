@@ -87,6 +87,11 @@ class Linker(ABC):
     def __init__(self, kb: KnowledgeBase) -> None:
         self.kb = kb
 
+    @property
+    def remark(self) -> str:
+        """What a user should know who links with it, one line; "" where there is nothing."""
+        return ""
+
     @abstractmethod
     def rank(self, queries: Sequence[Query], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
         """The best k names for each query; ``within`` (bool, one value a row) says which rows may be named."""

@@ -59,6 +59,9 @@ class GenerativeLinker(Linker):
         context: whether the generator reads the text around a mention; None: as it was trained.
         candidates: a linker of the same KB whose best names alone are scored.
         many: how many of them.
+        longest: tokens of a name at most, its end included, as far as they fit the decoder behind any mention. None: as
+            many as fit; 64 of a decoder that reads all again at each step, and of searches with graphs, whose buffers
+            it would fill. What is longer is neither found nor scored.
         batch: mentions at a time; where None 32, on a GPU as many as its memory has room for (``batch_size``). Of many,
             up to twice as many more wait half searched.
         graphs: whether searches on a GPU replay CUDA graphs where a batch is full: the buffers of its shapes stay on
@@ -87,13 +90,14 @@ class GenerativeLinker(Linker):
         context: bool | None = None,
         candidates: Linker | None = None,
         many: int = CANDIDATES,
+        longest: int | None = None,
         batch: int | None = None,
         graphs: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         super().__init__(kb)
-        if many < 1 or (batch is not None and batch < 1):
-            raise UsageError("many and batch are 1 or more")
+        if min(1 if value is None else value for value in (many, batch, longest)) < 1:
+            raise UsageError("many, batch and longest are 1 or more")
         import_torch()
         from nomina.generation.device import DeviceTrie
         from nomina.generation.search import Search
@@ -101,17 +105,26 @@ class GenerativeLinker(Linker):
         self._folder = Path(generator).absolute() if isinstance(generator, str | Path) else None
         self.generator = _opened(generator) if isinstance(generator, str | Path) else generator
         device = self.generator.device
-        self._search = Search(beams)
         self.candidates = candidates
         self._beams, self._many = beams, many
         self._batch = batch or batch_size(self.generator, beams)
         self.together = max(Linker.together, self._batch * (_BATCHES if candidates is None else 1))
         self._graphs = graphs
         self.prompt = Prompt.of(self.generator, context=context)
-        self._most = _most(self.generator, self.prompt)
+        self._longest = longest
+        self._most = _most(self.generator, self.prompt, longest or (MOST if self.generator.rereads else None))
+        self._search = Search(beams, min(self._most, MOST) if graphs and longest is None else self._most)
         self.trie = open_trie(kb, spelling_of(self.generator, self.prompt), progress)
         self._device_trie = DeviceTrie(self.trie, device, self.generator.vocabulary)
         self._within: tuple[NDArray[np.bool_], Within] | None = None
+
+    @property
+    def remark(self) -> str:
+        """How many names are too long to be found, if any."""
+        most = self._most if self.candidates is not None else self._search.most or self._most
+        count = len(self.trie.longer(most))
+        names = "name of the KB is" if count == 1 else "names of the KB are"
+        return f"{count:,} {names} longer than the {most} tokens that can be written, and not found" if count else ""
 
     def rank(self, queries: Sequence[Query], k: int, within: NDArray[np.bool_] | None = None) -> Ranking:
         """The k most probable names a mention, by probability, then by row; see ``Linker.rank``."""
@@ -234,8 +247,14 @@ class GenerativeLinker(Linker):
                 "a generator in memory, or one behind another linker, cannot be told to another process: name its"
                 " folder, without candidates"
             )
-        how = {"beams": self._beams, "context": self.prompt.context, "batch": self._batch, "graphs": self._graphs}
-        return {"generator": str(self._folder), **how}
+        return {
+            "generator": str(self._folder),
+            "beams": self._beams,
+            "context": self.prompt.context,
+            "longest": self._longest,
+            "batch": self._batch,
+            "graphs": self._graphs,
+        }
 
 
 class _Task(NamedTuple):
@@ -257,8 +276,10 @@ def spelling_of(generator: Generator, prompt: Prompt) -> Spelling:
     return Spelling(generator.tokenizer, end or "", before=prompt.before, lower=prompt.lower)
 
 
-def _most(generator: Generator, prompt: Prompt) -> int:
+def _most(generator: Generator, prompt: Prompt, wanted: int | None) -> int:
     """Tokens of a name at most, its end included, so that it fits the decoder behind any mention, alone or in a batch.
+
+    ``wanted`` is no more than that where it is not None.
 
     Raises:
         UsageError: the prompt leaves room for none.
@@ -269,7 +290,7 @@ def _most(generator: Generator, prompt: Prompt) -> int:
             f"a prompt of up to {prompt.longest} tokens leaves no room for a name in the decoder's"
             f" {generator.longest} positions: shorten it"
         )
-    return min(room, MOST) if generator.rereads else room
+    return room if wanted is None else min(room, wanted)
 
 
 def batch_of(generator: Generator, prompted: Sequence[Prompted], to: int = 1, size: int = 0) -> Batch:
