@@ -189,6 +189,11 @@ def test_what_cannot_be_packed_is_said(base, tmp_path):
         pack(tmp_path, tmp_path / "." / "")
     with pytest.raises(ArtifactError, match="no such folder"):
         pack(tmp_path / "none", tmp_path / "packed")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for place in ("file", "file/packed"):
+        with pytest.raises(UsageError, match=rf"^cannot write to .*{place} \(.+\): name another folder$"):
+            pack(tmp_path, tmp_path / place)
+    assert (tmp_path / "file").read_bytes() == b""
 
 
 def test_begin_goes_on_with_a_saved_one(base, tmp_path):

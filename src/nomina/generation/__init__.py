@@ -118,14 +118,17 @@ def pack(folder: str | Path, target: str | Path) -> None:
     Raises:
         ArtifactError: it holds no generator, a damaged one, or one of Hugging Face, whose folders stay theirs.
         MissingExtra: torch is not installed.
-        UsageError: both are one folder.
+        UsageError: both are one folder, or the target cannot be made or written to.
     """
     found = load(folder)
     if Path(folder).resolve() == Path(target).resolve():
         raise UsageError(f"{folder} would be written over: name another folder for the packed generator")
     if found.kind != "shallow":
         raise ArtifactError(f"{folder} is an encoder-decoder of Hugging Face, which is not packed: save it with half")
-    found.save(target, packed=True)
+    try:
+        found.save(target, packed=True)
+    except OSError as error:
+        raise UsageError(f"cannot write to {target} ({error.strerror or error}): name another folder") from error
 
 
 def _is_encoder_decoder(folder: Path) -> bool:
