@@ -135,6 +135,13 @@ def test_given_names_have_their_probability_whatever_a_search_finds(kb) -> None:
         known = sums_of(linker, each) if each.mention.text != "??" else {}
         assert sums == pytest.approx([known.get(row, -math.inf) for row in own], abs=1e-4)
     assert linker.log_probabilities([], np.zeros((0, 3), np.int64)).shape == (0, 3)
+    assert linker.log_probabilities(asked, np.zeros((4, 0), np.int64)).shape == (4, 0)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((1, 2), int), np.zeros((3, 2), int), np.zeros(2, int)], ids=np.shape)
+def test_names_that_are_not_those_of_the_mentions_are_refused(kb, rows) -> None:
+    with pytest.raises(UsageError, match=r"2 mentions have as many rows of names, \(n, c\), not \("):
+        GenerativeLinker(kb, generator()).log_probabilities([query("heart"), query("toe")], rows)
 
 
 def test_few_beams_find_few_names(kb) -> None:

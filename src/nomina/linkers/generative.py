@@ -153,7 +153,12 @@ class GenerativeLinker(Linker):
         Returns:
             (n, c) the logarithm of each name's probability; -inf where there is no name, where it has no path in the
             trie or is too long to be written, and for a mention of which the tokenizer knows nothing.
+
+        Raises:
+            UsageError: not as many rows as mentions.
         """
+        if rows.ndim != 2 or len(rows) != len(queries):
+            raise UsageError(f"{len(queries)} mentions have as many rows of names, (n, c), not {rows.shape}")
         found = np.full(rows.shape, -np.inf, np.float32)
         asked = self._known(queries)
         tasks: dict[tuple[tuple[int, ...], ...], _Task] = {}
