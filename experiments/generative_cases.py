@@ -22,30 +22,29 @@ Golds = dict[str, Counter[frozenset[str]]]
 
 
 def cases(asked: Sequence[Item], answers: Answers, train: Sequence[Item], dictionary: Dictionary) -> dict[str, Any]:
-    """The mentions that stand several times in a test set and are always wrong, and why.
+    """Mentions that stand several times in a test set with the same ids and are always wrong, and why.
 
     Returns:
         ``mentions``, ``wrong``: of the test set. ``against``: of mentions whose text the training set has, but never
         with an id that is right here, their number and how many are right. ``cases``: the most frequent first, each
-        with its text, how often it is in the test set, ids by frequency there and in the training set, the first name
+        with its text, how often it is in the test set, its ids, ids by frequency in the training set, the first name
         written and its ids, names of all these ids, reasons.
     """
     where = places(asked, answers).tolist()
     taught, own = golds(train), golds(asked)
     against = [is_against(item, taught) for item in asked]
     told = _Told(dictionary, taught, own)
-    texts: dict[str, list[int]] = defaultdict(list)
+    alike: dict[tuple[str, frozenset[str]], list[int]] = defaultdict(list)
     for item, place in zip(asked, where, strict=True):
-        texts[item.parts.mention].append(place)
-    never = [text for text, each in texts.items() if len(each) >= LEAST and min(each) > 0]
+        alike[item.parts.mention, item.gold].append(place)
+    never = [pair for pair, each in alike.items() if len(each) >= LEAST and min(each) > 0]
+    never.sort(key=lambda pair: (-len(alike[pair]), pair[0], sorted(pair[1])))
     right = sum(place == 0 for place, other in zip(where, against, strict=True) if other)
     return {
         "mentions": len(asked),
         "wrong": sum(place > 0 for place in where),
         "against": {"mentions": sum(against), "right": right},
-        "cases": [
-            told.case(text, answers[text], texts[text]) for text in sorted(never, key=lambda t: (-len(texts[t]), t))
-        ],
+        "cases": [told.case(text, gold, answers[text], alike[text, gold]) for text, gold in never],
     }
 
 
@@ -75,27 +74,22 @@ class _Told:
             for id in ids:
                 self._names.setdefault(id, text)
 
-    def case(self, text: str, written: Sequence[Answer], where: Sequence[int]) -> dict[str, Any]:
+    def case(self, text: str, gold: frozenset[str], written: Sequence[Answer], where: Sequence[int]) -> dict[str, Any]:
         key = normalise(text)
         first = written[:1]
-        shown = {id for golds in (self._own, self._taught) for ids in golds.get(key, ()) for id in ids}
-        shown |= {id for answer in first for id in answer.ids}
+        shown = gold.union(*self._taught.get(key, ()), *(answer.ids for answer in first))
         return {
             "mention": text,
             "count": len(where),
-            "gold": self._counted(self._own, key),
-            "train": self._counted(self._taught, key),
+            "gold": sorted(gold),
+            "train": [{"ids": sorted(ids), "count": n} for ids, n in self._taught.get(key, Counter()).most_common()],
             "answer": {"name": first[0].name, "ids": first[0].ids} if first else None,
             "names": {id: self._names.get(id, "") for id in sorted(shown)},
-            "why": self._why(key, where),
+            "why": self._why(key, gold, where),
         }
 
-    def _counted(self, golds: Golds, key: str) -> list[dict[str, Any]]:
-        return [{"ids": sorted(ids), "count": count} for ids, count in golds.get(key, Counter()).most_common()]
-
-    def _why(self, key: str, where: Sequence[int]) -> list[str]:
+    def _why(self, key: str, gold: frozenset[str], where: Sequence[int]) -> list[str]:
         """What holds, what settles it first."""
-        gold = frozenset[str]().union(*self._own[key])
         owners = self._owners.get(key, set())
         taught = self._taught.get(key, ())
         holds = {
