@@ -15,7 +15,7 @@ from generator_cases import VOCABULARY, inputs, save_bart, save_t5  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from nomina.errors import ArtifactError  # noqa: E402
-from nomina.generation import GENERATORS, generator_class, is_generator, load  # noqa: E402
+from nomina.generation import GENERATORS, begin, generator_class, is_generator, load  # noqa: E402
 from nomina.generation.bart import BartGenerator  # noqa: E402
 
 
@@ -127,6 +127,12 @@ def test_a_tokenizer_of_the_older_files_is_read(folder, tmp_path):
 def test_what_holds_no_generator_is_said(tmp_path):
     with pytest.raises(ArtifactError, match=r"^no such folder: .*nowhere; name the folder of a generator$"):
         load(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(ArtifactError, match=r"^.*file is a file: name the folder of a generator$"):
+        load(tmp_path / "file")
+    for base, why in (("file", "is a file: name the folder of an encoder"), ("nowhere", "no such folder")):
+        with pytest.raises(ArtifactError, match=why):
+            begin(tmp_path / base)
     save_bert(tmp_path, VOCABULARY, 32)
     assert not is_generator(tmp_path)
     with pytest.raises(ArtifactError, match=r"holds no generator \(neither generator.json nor an encoder-decoder"):

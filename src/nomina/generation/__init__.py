@@ -61,6 +61,8 @@ def load(folder: str | Path) -> Generator:
 
 def _loaded(folder: str | Path) -> Generator:
     path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise ArtifactError(f"{folder} is a file: name the folder of a generator")
     if not path.is_dir():
         raise ArtifactError(f"no such folder: {folder}; name the folder of a generator")
     if not (path / DESCRIPTION).is_file():
