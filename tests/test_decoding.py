@@ -96,7 +96,7 @@ def test_the_page_tells_how_fast_the_first_name_is_found(script, monkeypatch, tm
         (tmp_path / f"{name}.json").write_text(json.dumps(one), encoding="utf-8")
     monkeypatch.setattr(page, "RESULTS", tmp_path)
     before = list(page.lines())
-    one["mentions_a_second_first_name"] = {"tf32, pooled, batch 64": 10.0, "tf32, batch 8": 7.0, "bf16, batch 64": 2345.6}
+    one["mentions_a_second_first_name"] = {"tf32, batch 64": 10.0, "tf32, batch 8": 7.0, "bf16, batch 64": 2345.6}
     (tmp_path / f"{name}.json").write_text(json.dumps(one), encoding="utf-8")
     told = "; mentions a second until the first name alone is certain: 10 (tf32), 2,346 (bf16)."
     assert list(page.lines())[-1] == before[-1][:-1] + told
