@@ -23,10 +23,10 @@ chemicals, of AskAPatient over ten folds, as the target. Ahead: of the best part
 by (clean-raw: strict), with the 95% interval over resampled documents and the exact McNemar test over mentions.
 """
 AFTER = """
-From NCBI's raw texts, for which no part was trained, a cascade is ahead of each of its parts. Beside one that was
-fine-tuned for the very form (NCBI's generator and BC5CDR-d's encoder on clean-kb, AskAPatient's encoder) it is not
-surely ahead; nor as published on NCBI, where most mentions equal a name of the dictionary. What the table lacks was not
-run; of BC5CDR-c there is no fine-tuned encoder.
+From NCBI's raw texts, linked to MEDIC's own spelling, a cascade is ahead of each of its parts. Where a part was
+fine-tuned on the names of the very dictionary (NCBI's generator and BC5CDR-d's encoder on clean-kb, AskAPatient's
+encoder) it is not surely ahead of that one; nor, as published, of the encoder on NCBI, where most mentions equal a
+name. What the table lacks was not run; of BC5CDR-c there is no fine-tuned encoder.
 """
 ERRORS = """## What cascades get wrong
 
