@@ -25,7 +25,7 @@ by (clean-raw: strict), with the 95% interval over resampled documents and the e
 AFTER = """
 From NCBI's raw texts, linked to MEDIC's own spelling, a cascade is ahead of each of its parts. Where a part was
 fine-tuned on the names of the very dictionary (NCBI's generator and BC5CDR-d's encoder on clean-kb, AskAPatient's
-encoder) it is not surely ahead of that one; nor, as published, of the encoder on NCBI, where most mentions equal a
+encoder) it is not surely ahead of that one; nor is it, as published, of the encoder, where most mentions equal a
 name. What the table lacks was not run; of BC5CDR-c there is no fine-tuned encoder.
 """
 ERRORS = """## What cascades get wrong
