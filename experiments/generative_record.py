@@ -28,6 +28,11 @@ ELSEWHERE = {
 }
 """What the command line of a stage has and does not use."""
 MODELS = ("base", "model")
+OF_CORPORA = ("finetune", "corpus")
+"""The stages that train on a corpus."""
+TOLD = ("no_prompt", "similarity")
+"""What makes one command line of a stage another and is no fact of a training."""
+TOLD_OF_CORPORA = ("seeds", "test")
 
 
 def main() -> None:
@@ -42,8 +47,15 @@ def main() -> None:
     if any(one["versions"] != versions for one in found.values()):
         raise SystemExit("the logs are of different machines: record them apart")
     commands = [command(one["options"]) for one in found.values()]
-    trained = {**versions, "commit": arguments.trained_at, "commands": commands, "seed": 0}
-    record(arguments.name, {name: training(one) for name, one in found.items()}, seed=0, trained=trained)
+    seed = seeds([one["options"] for one in found.values()])
+    trained = {**versions, "commit": arguments.trained_at, "commands": commands, "seed": seed}
+    record(arguments.name, {name: training(one) for name, one in found.items()}, seed=seed, trained=trained)
+
+
+def seeds(options: list[dict[str, Any]]) -> int | str:
+    """The seed of all trainings, in words where they have several; a stage that takes none draws from 0."""
+    each = {seed for given in options for seed in (given["seeds"] if given["stage"] in OF_CORPORA else [0])}
+    return each.pop() if len(each) == 1 else ", ".join(map(str, sorted(each)))
 
 
 def training(found: dict[str, Any]) -> dict[str, Any]:
@@ -66,13 +78,14 @@ def used(given: dict[str, Any]) -> list[str]:
 
 
 def command(given: dict[str, Any]) -> str:
-    """The command line of a training, without its folders."""
+    """The command line of a training; of folders their names."""
     script = "angel.py" if "only" in given else "generative.py"
     said = [f"python experiments/{script} {given['stage']}"]
-    corpus = ["corpus", "only"] if given["stage"] in ("finetune", "corpus") else []
-    for key, value in ((key, given.get(key)) for key in corpus + used(given)):
-        if value not in (None, False, 0.0):
-            shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    first, last = (("corpus", "only"), TOLD_OF_CORPORA) if given["stage"] in OF_CORPORA else ((), ())
+    for key in (*first, *MODELS, *used(given), *TOLD, *last):
+        value = given.get(key)
+        if value not in (None, "None", False, 0.0, ""):
+            shown = " ".join(map(str, value)) if isinstance(value, list) else Path(str(value)).name
             said.append(f"--{key.replace('_', '-')}" + ("" if value is True else f" {shown}"))
     return " ".join(said)
 

@@ -226,3 +226,23 @@ def test_commands_have_no_scratch_folders_and_say_what_trained(made, tmp_path):
         "| tuned | `python x.py MODELS/raw a=MODELS/c MODELS/d` |  | 0123456789+ | 3.11.7 | a machine, 2 cores |",
         "| tuned: trained | `python a.py`; `python b.py` |  | abcdef0123-dirty |  | a card |",
     ]
+
+
+def test_commands_of_trainings_tell_them_apart(made):
+    recorder = importlib.import_module("generative_record")
+    given = {"stage": "finetune", "corpus": "ncbi", "lr": 0.1, "model": "/tmp/m/pre", "base": None, "seeds": [0]}
+    given |= {"no_prompt": False, "test": False, "similarity": "", "bare": 0.5}
+    start = "python experiments/generative.py finetune --corpus ncbi --model"
+    changes = {"seeds": [1, 2], "no_prompt": True, "test": True, "similarity": "/tmp/base", "model": "/tmp/none"}
+    lines = {key: recorder.command(given | {key: value}) for key, value in changes.items()}
+    assert lines == {
+        "seeds": f"{start} pre --lr 0.1 --seeds 1 2",
+        "no_prompt": f"{start} pre --lr 0.1 --no-prompt --seeds 0",
+        "test": f"{start} pre --lr 0.1 --seeds 0 --test",
+        "similarity": f"{start} pre --lr 0.1 --similarity base --seeds 0",
+        "model": f"{start} none --lr 0.1 --seeds 0",
+    }
+    names = {"stage": "names", "only": ["paper"], "model": "/tmp/m/pre", "seeds": [7], "test": True}
+    assert recorder.command(names) == "python experiments/angel.py names --model pre"
+    assert recorder.seeds([given, names]) == 0
+    assert recorder.seeds([given, given | {"seeds": [2, 1]}]) == "0, 1, 2"
