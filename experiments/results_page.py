@@ -25,7 +25,7 @@ UNTRAINED = {
     "default-tiers": "the default: dictionary, then the ResCNN that nomina comes with",
     "mini-tiers": "dictionary, then `checkpoints/sapbert-mini`",
 }
-GENERATORS = {"ncbi": "NCBI", "bc5cdr": "BC5CDR joint", "askapatient": "AskAPatient, ten folds"}
+GENERATORS = {"ncbi": "NCBI, BioSyn's dictionary", "bc5cdr": "BC5CDR joint", "askapatient": "AskAPatient, ten folds"}
 CASCADES = {"ncbi": "NCBI", "bc5cdr-d": "BC5CDR-d", "bc5cdr-c": "BC5CDR-c", "aap-0": "AskAPatient, fold 0"}
 
 
@@ -44,13 +44,13 @@ def lines(results: Path, benchmarks: Path) -> Iterator[str]:
               for name in ("default", "tfidf", "decoding_cpu", "decoding_gpu")}  # fmt: skip
     yield "**No training data** (clean-kb: test sets, a KB without the corpus's own mentions; at 1 and 5, any id):\n"
     yield from table(["linker", "NCBI", "BC5CDR-d", "new mentions a second, two cores"], _untrained(results, speeds))
-    yield "\n**A training set: an encoder fine-tuned on it** (clean-kb, mean and deviation of seeds, or ten folds):\n"
+    yield "\n**A training set: an encoder fine-tuned on it** (clean-kb; over seeds or folds; =1/3: one untrained):\n"
     head = ["encoder", "NCBI", "BC5CDR-d", "AskAPatient, its own labels"]
     yield from table(head, _encoders(results))
     yield "\n**A training set: a generator** (as-published-generative, another protocol: columns do not compare):\n"
     yield from table(["generator", *GENERATORS.values()], _generators(results))
     yield f"\n{_generator_speed(speeds)}\n"
-    yield "**A cascade of all of them**, fitted on development mentions, judged by folds of them (at 1, any id):\n"
+    yield "**A cascade** of the default's encoder and a fine-tuned generator, by folds of development sets (at 1):\n"
     yield from table(["development set", "cascade", "its best part", "p"], _cascades(results))
 
 
@@ -105,8 +105,8 @@ def _generator_speed(speeds: dict[str, Any]) -> str:
     best = max(slow["mentions_a_second"].values())
     return (
         f"A generator writes five names for {best:.0f} mentions a second on {slow['machine']['cpu cores']} cores"
-        f" and for {tf32['mentions_a_second']:,.0f} on one {fast['machine']['card']}"
-        f" ({tf32['mentions_a_second_first_name']:,.0f} where the first name is enough)."
+        f" ({slow['names']:,} names) and for {tf32['mentions_a_second']:,.0f} on one {fast['machine']['card']}"
+        f" ({fast['names']:,} names, TF32; {tf32['mentions_a_second_first_name']:,.0f} for the first name alone)."
     )
 
 

@@ -8,11 +8,11 @@ import pytest
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPERS = {"as-published-generative": [
-    {"system": "GenBioEL, pre-trained and fine-tuned", "ncbi": [91.9, 96.3], "bc5cdr": [93.3], "askapatient": [89.3]},
+    {"system": "GenBioEL, pre-trained and fine-tuned (r)", "ncbi": [91.0], "bc5cdr": [93.1], "askapatient": [89.3]},
     {"system": "ANGEL on GenBioEL, fine-tuned", "ncbi": [92.5], "bc5cdr": [94.4], "askapatient": [89.9]},
     {"system": "ANGEL on GenBioEL, pre-trained and fine-tuned", "ncbi": [92.8], "bc5cdr": [94.5],
      "askapatient": [90.2]},
-]}  # fmt: skip
+], "angel-ways": {"cpo": [85.9]}, "angel-targets": {}, "angel-stages": {}}  # fmt: skip
 
 
 @pytest.fixture
@@ -50,13 +50,13 @@ def test_a_run_is_compared_with_the_model_it_began_as_and_three_have_an_interval
     angel = {f"angel-aap-{i}": pairs_of(f"pre-aap-{i}-0", "paper", 80.0, 80.0 + i, 79.0, 85.0 + i) for i in range(3)}
     lines = list(tables.section(results(angel, {f"pre-aap-{i}": 84.0 + 2 * i for i in range(3)}), PAPERS))
     assert row(lines, "ours, and own beams: DPO |")[-1] == "86.0 ± 1.0 / 91.0 (+0.0 [-2.5, +2.5]; 2 of 3)"
-    assert row(lines, "own beams, DPO")[-1] == "+1.0 / -1.0 [-1.0, -1.0] (3)"
+    assert row(lines, "own beams, DPO")[3] == "+1.0 / -1.0 [-1.0, -1.0] (3)"
 
 
 def test_two_runs_have_a_mean_alone(tables, results) -> None:
     angel = {f"angel-aap-{i}": pairs_of(f"pre-aap-{i}-0", "cpo", 80.0, 81.0, 79.0 + i, 85.0) for i in range(2)}
     lines = list(tables.section(results(angel, {"pre-aap-0": 84.0}), PAPERS))
-    assert row(lines, "table D: CPO")[-1] == "+1.0 / -0.5 (2)"
+    assert row(lines, "table D: CPO")[3:] == ["+1.0 / -0.5 (2)", "85.9"]
 
 
 def test_a_slower_rate_has_a_row_of_its_own(tables, results) -> None:
@@ -65,8 +65,8 @@ def test_a_slower_rate_has_a_row_of_its_own(tables, results) -> None:
         "slow-aap-0": pairs_of("pre-aap-0-0", "paper", 80.0, 82.0, 81.0, 85.0),
     }
     lines = list(tables.section(results(angel, {"pre-aap-0": 84.0}), PAPERS))
-    assert row(lines, "own beams, DPO")[-1] == "+0.0 / -5.0 (1)"
-    assert row(lines, "slower: DPO")[-1] == "+2.0 / +1.0 (1)"
+    assert row(lines, "own beams, DPO")[3] == "+0.0 / -5.0 (1)"
+    assert row(lines, "slower: DPO")[3] == "+2.0 / +1.0 (1)"
 
 
 def test_without_results_there_is_no_section(tables, tmp_path) -> None:
