@@ -12,7 +12,7 @@ from typing import Any
 from common import SCRATCH
 from tables import read, table
 
-PLANS = ("grid", "final", "published", "seeds", "mpnet", "probe")
+PLANS = ("grid", "final", "published", "seeds", "mpnet", "probe", "cascade")
 TRAINED = """### What was trained
 
 Plans: `fine_tune_<plan>.json`. Empty cells of the tables are what is missing here, or was not planned.
