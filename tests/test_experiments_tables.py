@@ -132,6 +132,32 @@ def test_cascades_count_among_trained_systems(script, tmp_path):
     assert rows["as-published, trained", "AskAPatient"] == ["91.5", "", "", "not measured"]  # ten folds are meant
 
 
+def test_generators_count_among_trained_systems(script, tmp_path):
+    targets = script("targets")
+
+    def made(key, dpo, likelihood):
+        return [
+            {"variant": how, "test": {f"{key} acc@1": first}}
+            for how, first in (("paper", dpo), ("likelihood", likelihood))
+        ]
+
+    tuned = {f"pre-bc5cdr-{n}": {"runs": [{"test": {"clean acc@1": at}}]} for n, at in enumerate((99.0, 87.0))}
+    tuned["none-bc5cdr"] = {"runs": [{"test": {"clean acc@1": 99.9}}]}
+    tuned |= {f"pre-aap-{fold}": {"runs": [{"test": {"clean acc@1": 80.0 + fold}}]} for fold in range(10)}
+    angel = {f"angel-bc5cdr-{seed}": {"runs": made("clean", 90.0, 93.0 + seed)} for seed in range(2)}
+    angel |= {f"angel-aap-{fold}": {"runs": made("clean", 90.0, 99.0)} for fold in range(9)}
+    angel |= {"angel-ncbi-0": {"runs": made("published", 94.0, 93.0)}, "negative": {"before": {}}}
+    angel |= {"angel-pt-ncbi-0": {"runs": made("published", 98.0, 98.0)}, "losses-bc5cdr": {"runs": [{}]}}
+    for name, metrics in (("generative_runs", tuned), ("angel_runs", angel)):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"metrics": metrics}), encoding="utf-8")
+    rows = {row[1]: row[2:] for row in targets.rows(tmp_path) if row[0] == "as-published, trained"}
+    likelihood, dpo = targets.GENERATORS["likelihood"], targets.GENERATORS["paper"]
+    assert rows["BC5CDR joint"] == ["95.5", "93.5", likelihood, "missed"]  # of two kinds the higher mean
+    assert rows["NCBI"] == ["93.5", "94.0", dpo, "met"]  # not those behind negatives of names
+    assert rows["AskAPatient"] == ["91.5", "84.5", targets.GENERATORS[""], "missed"]  # nine folds do not count
+    assert rows["BC5CDR-d"][-1] == "not measured"
+
+
 def test_missing_runs_are_named_once(script, tmp_path):
     gone = {
         "why": "no time",
