@@ -3,16 +3,20 @@
 #
 #     DATA=... OUT=... WORK=... BASE=SELF-ALIGNED-MINILM PRE=WORK/MODEL bash experiments/angel_runs.sh
 #
-# Started beside generative_runs.sh, whose models it goes on from as they come (PRE's and BASE's, fine-tuned). Negative-
-# aware pre-training, and fine-tuning behind it; pairs of own beams on three seeds and ten folds; of models that were not
-# pre-trained (a second base); remedies; the pairs of table 2, the losses of table D, slower rates; targets by the cosine
-# of an encoder (table 3), several targets a mention (figure A). SIDE_BY_SIDE trainings run at a time, those of the other
-# script counted in. What a training says is in OUT/NAME.txt; one that fails does not stop the others.
+# Started beside generative_runs.sh, whose models it goes on from as they come (PRE's and BASE's, fine-tuned).
+# Negative-aware pre-training, and fine-tuning behind it; pairs of own beams on three seeds and ten folds; of models
+# that were not pre-trained (a second base); remedies; the pairs of table 2, the losses of table D, slower rates; targets
+# by the cosine of an encoder (table 3), several targets a mention (figure A). SIDE_BY_SIDE trainings run at a time,
+# those of the other script counted in. What a training says is in OUT/NAME.txt; one that fails (WORK/NAME.failed, until the
+# script starts again) stops those that go on from it alone.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}" "${SIDE_BY_SIDE:=15}"
 : "${MINUTES:=1.6}" "${PROCESSES:=8}" "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}" "${PT_FOLDS:=0 1 2}"
+: "${PAUSE:=0.5}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
+rm -f "$WORK"/{others,positive,negative}.failed
+rm -f "$WORK"/{angel,crossfit,losses,pairs,pt,remedies,slow,target-encoder,top}-*.failed
 python=${PYTHON:-python3}
 
 declare -A ways=(
@@ -24,40 +28,54 @@ declare -A ways=(
 train() { # SCRIPT STAGE NAME OPTIONS...
     # shellcheck disable=SC2086
     $python "$1.py" "$2" --data "$DATA" --work "$WORK" --out "$OUT/$3" --name "$3" --no-pack "${@:4}" $OPTIONS \
-        > "$OUT/$3.txt" 2>&1 && touch "$WORK/$3.ended"
+        > "$OUT/$3.txt" 2>&1
+    over $? "$3"
+}
+over() { # STATUS NAME
+    if [ "$1" = 0 ]; then touch "$WORK/$2.ended"; else touch "$WORK/$2.failed"; fi
 }
 wait_for_room() {
     while [ "$(pgrep -fc '(generative[.]py|angel[.]py) (finetune|corpus|pretrain|names)')" -ge "$SIDE_BY_SIDE" ]; do
-        sleep 0.5
+        sleep "$PAUSE"
     done
 }
-await() { until [ -e "$WORK/$1.ended" ]; do sleep 0.5; done; }
+await() { # NAME; false where it failed
+    until [ -e "$WORK/$1.ended" ]; do
+        [ -e "$WORK/$1.failed" ] && return 1
+        sleep "$PAUSE"
+    done
+}
+cannot() { # NAME, WHAT IT GOES ON FROM
+    echo "not trained: $2 failed" > "$OUT/$1.txt"
+    over 1 "$1"
+}
 tune() { # MODEL NAME CORPUS OPTIONS...
     [ -e "$WORK/$2.ended" ] && return
     wait_for_room
     # shellcheck disable=SC2086
     train generative finetune "$2" --model "$1" --corpus "$3" --no-context ${ways[${3%-*}]} "${@:4}" &
-    sleep 0.5
+    sleep "$PAUSE"
 }
 pairs() { # TUNED NAME CORPUS BASE VARIANTS, OPTIONS...
     [ -e "$WORK/$2.ended" ] && return
-    await "$1"
+    await "$1" || { cannot "$2" "$1" && return; }
     wait_for_room
     train angel corpus "$2" --model "$WORK/$1-${SEED:-0}" --corpus "$3" --base "$4" --no-context --lr 1e-5 \
         --only "${@:5}" &
-    sleep 0.5
+    sleep "$PAUSE"
 }
 
 before_fine_tuning() {
     [ -e "$WORK/positive.ended" ] || train generative pretrain positive --base "$PRE" --similar --bare 1 --batch 1536 \
         --repeat 2 --lr 1e-4 --minutes "$MINUTES" --evaluate-every 5000
-    await others
+    await others || { cannot negative others && return; }
     [ -e "$WORK/negative.ended" ] || train angel names negative --model "$WORK/positive" --minutes "$MINUTES" \
         --evaluate-every 5000
 }
 [ -e "$WORK/others.ended" ] || {
     $python angel.py others --data "$DATA" --model "$BASE" --out "$DATA" --name others --device cpu \
-        --processes "$PROCESSES" $OPTIONS > "$OUT/others.txt" 2>&1 && touch "$WORK/others.ended"
+        --processes "$PROCESSES" $OPTIONS > "$OUT/others.txt" 2>&1
+    over $? others
 } &
 before_fine_tuning &
 
@@ -88,7 +106,7 @@ folds() {
     wait
 }
 behind_negatives() {
-    await negative
+    await negative || return
     for seed in $SEEDS; do tune "$WORK/negative" "pt-ncbi-$seed" ncbi --seeds "$seed" --test; done
     tune "$WORK/negative" pt-bc5cdr-0 bc5cdr --test
     for fold in $PT_FOLDS; do tune "$WORK/negative" "pt-aap-$fold" "aap-$fold" --test; done

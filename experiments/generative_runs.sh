@@ -3,13 +3,15 @@
 #
 #     DATA=... OUT=... WORK=... BASE=SELF-ALIGNED-MINILM PRE=WORK/MODEL bash experiments/generative_runs.sh
 #
-# Three seeds on NCBI disease and BC5CDR, ten folds of AskAPatient (DATA by "generative_data.py --folds 10"), each the way
-# that its development set chose (generative_search.sh); the same ones not pre-trained; the ablations of table 4 on NCBI
-# disease and BC5CDR, one seed. What a training says is in OUT/NAME.txt; one that fails does not stop the others.
+# Three seeds on NCBI disease and BC5CDR, ten folds of AskAPatient (DATA by "generative_data.py --folds 10"), each the
+# way that its development set chose (generative_search.sh); the same ones not pre-trained; the ablations of table 4 on
+# NCBI disease and BC5CDR, one seed. What a training says is in OUT/NAME.txt; one that fails (WORK/NAME.failed, until
+# the script starts again) does not stop the others.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}" "${SIDE_BY_SIDE:=8}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
+rm -f "$WORK"/{pre,none,no-prompt,target-shortest,target-random,names}-*.failed
 python=${PYTHON:-python3}
 cards=$(nvidia-smi -L 2> /dev/null | grep -c GPU)
 started=0
@@ -29,8 +31,12 @@ tune() { # MODEL NAME CORPUS OPTIONS...
 }
 one() {
     # shellcheck disable=SC2086
-    $python generative.py finetune --data "$DATA" --work "$WORK" --out "$OUT/$2" --name "$2" --model "$1" --corpus "$3" \
-        --no-context --no-pack ${ways[${3%-*}]} "${@:4}" $OPTIONS > "$OUT/$2.txt" 2>&1 && touch "$WORK/$2.ended"
+    if $python generative.py finetune --data "$DATA" --work "$WORK" --out "$OUT/$2" --name "$2" --model "$1" \
+        --corpus "$3" --no-context --no-pack ${ways[${3%-*}]} "${@:4}" $OPTIONS > "$OUT/$2.txt" 2>&1; then
+        touch "$WORK/$2.ended"
+    else
+        touch "$WORK/$2.failed"
+    fi
 }
 
 for seed in 0 1 2; do
