@@ -4,9 +4,9 @@
 #     DATA=... OUT=... WORK=... bash experiments/generative_search.sh search PRE
 #     DATA=... OUT=... WORK=... bash experiments/generative_search.sh chosen PRE SUFFIX
 #
-# "search" trains the model WORK/PRE in every way below on NCBI disease, AskAPatient (fold 0) and BC5CDR, all side by side
-# on one GPU. "chosen" trains WORK/PRE the way that was best on each, with and without a text around, and looks at the
-# test sets. What a training says is in OUT/NAME.txt; one that fails does not stop the others.
+# "search" trains the model WORK/PRE in every way below on NCBI disease, AskAPatient (fold 0) and BC5CDR, all side by
+# side on one GPU. "chosen" trains WORK/PRE the way that was best on each, with and without a text around, and looks at
+# the test sets. What a training says is in OUT/NAME.txt; one that fails does not stop the others.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${OPTIONS:=}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
