@@ -5,10 +5,10 @@
 #
 # Started beside generative_runs.sh, whose models it goes on from as they come (PRE's and BASE's, fine-tuned).
 # Negative-aware pre-training, and fine-tuning behind it; pairs of own beams on three seeds and ten folds; of models
-# that were not pre-trained (a second base); remedies; the pairs of table 2, the losses of table D, slower rates; targets
-# by the cosine of an encoder (table 3), several targets a mention (figure A). SIDE_BY_SIDE trainings run at a time,
-# those of the other script counted in. What a training says is in OUT/NAME.txt; one that fails (WORK/NAME.failed, until the
-# script starts again) stops those that go on from it alone.
+# that were not pre-trained (a second base); remedies; the pairs of table 2, the losses of table D, slower rates;
+# targets by the cosine of an encoder (table 3), several targets a mention (figure A). SIDE_BY_SIDE trainings run at a
+# time, those of the other script counted in. What a training says is in OUT/NAME.txt; one that fails (WORK/NAME.failed,
+# until the script starts again) stops those that go on from it alone.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}" "${SIDE_BY_SIDE:=15}"
 : "${MINUTES:=1.6}" "${PROCESSES:=8}" "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}" "${PT_FOLDS:=0 1 2}"

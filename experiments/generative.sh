@@ -6,7 +6,8 @@
 # Pre-training on mentions without a text; then, side by side: fine-tuning with and without a text, learning from
 # negatives with and without remedies, and the four stages of ANGEL (targets that are the most similar synonyms,
 # negatives of all names, fine-tuning, negatives of the corpus). What a step says is in OUT/NAME.txt; one that fails
-# does not stop what does not need it. DATA/others.npy (the wrong names of all names) is made meanwhile, without the GPU.
+# does not stop what does not need it. DATA/others.npy (the wrong names of all names) is made meanwhile, without the
+# GPU.
 # BASE: unpacked.py writes one.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${MINUTES:=7.5}" "${NEGATIVE_MINUTES:=2}"
