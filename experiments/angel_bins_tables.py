@@ -11,7 +11,7 @@ from tables import percent, read, table
 
 HEAD = """## ANGEL: errors and margins by similarity
 
-Figures 4 and 3 of the paper (NCBI disease, test set, GenBioEL and ANGEL) on {corpus}: {mentions:,} different
+Figures 4 and 3 of the paper (NCBI disease, GenBioEL and ANGEL) on {corpus}: {mentions:,} different
 development mentions, drawn, without a text; the dictionary without mentions. Before: `{before}`; after:
 `{after}`, which has learnt from pairs out of its own beams. The development set chose its weights.
 

@@ -164,13 +164,18 @@ def test_rows_stand_beside_targets_and_papers(script, tmp_path):
         made = result(script, corpus, protocol, 0.92, 0.9)
         (tmp_path / f"{made['name']}.json").write_text(json.dumps(made), encoding="utf-8")
     papers = {"as-published": [{"system": "a", "bc5cdr-c-ctd": [96.9]}, {"system": "b", "askapatient": [89.0, 96.2]}]}
-    lines = [line for line in tables.section(tmp_path, papers) if line.startswith("| ")]
-    assert lines[1:] == [
-        "| as-published | BC5CDR-c, MeSH dictionary | 960 | 97.5 (missed) | 96.9 | tuned | **92.0 / 99.0** |"
+    lines = [line for line in tables.section(tmp_path, papers) if line.startswith(("| ", "**"))]
+    head = "| " + " | ".join(tables.COLUMNS) + " |"
+    assert lines == [
+        "**as-published**\n",
+        head,
+        "| BC5CDR-c, MeSH dictionary | 960 | 97.5 (missed) | 96.9 | tuned | **92.0 / 99.0** |"
         " 92.0 / 99.0 | 10.0 / 99.0 |  |  | 90.0 / 99.0 | +2.0 [+0.1, +2.0] of generator, p < 0.001 | 0.031 |",
-        "| as-published | AskAPatient, fold 0 | 960 | 91.5 (met) | 89.0 | tuned | **92.0 / 99.0** | 92.0 / 99.0 |"
+        "| AskAPatient, fold 0 | 960 | 91.5 (met) | 89.0 | tuned | **92.0 / 99.0** | 92.0 / 99.0 |"
         " 10.0 / 99.0 |  |  | 90.0 / 99.0 | +2.0 [+0.1, +2.0] of generator, p < 0.001 | 0.031 |",
-        "| clean-raw | NCBI | 960 |  |  | tuned | **92.0 / 99.0** | 92.0 / 99.0 |"
+        "**clean-raw**\n",
+        head,
+        "| NCBI | 960 |  |  | tuned | **92.0 / 99.0** | 92.0 / 99.0 |"
         " 10.0 / 99.0 |  |  | 90.0 / 99.0 | +2.0 [+0.1, +2.0] of generator, p < 0.001 | 0.031 |",
     ]  # fmt: skip
 
