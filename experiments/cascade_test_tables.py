@@ -26,8 +26,8 @@ AFTER = """NCBI's raw texts are linked to MEDIC as it is spelt, where the genera
 has seven points less than with BioSyn's dictionary ("GenBioEL: with and without pre-training"). From these texts a
 cascade is ahead of each of its parts. Where a part was fine-tuned on the names of the very dictionary (NCBI's
 generator and BC5CDR-d's encoder on clean-kb, AskAPatient's encoder) it is not surely ahead of that one; nor is it, as
-published, of the encoder, where most mentions equal a name. What the table lacks was not run; of BC5CDR-c there is no
-fine-tuned encoder.
+published, of the encoder, where most mentions equal a name. What the table lacks was not run; the encoder fine-tuned
+on BC5CDR-c was not kept.
 """
 ERRORS = """## What cascades get wrong
 
