@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from encoder_cases import save_bert, tokenizer
+from safetensors.torch import load_file, save_file
 
 VOCABULARY = 40
 
@@ -76,6 +78,20 @@ class Inputs(NamedTuple):
         """One mention without any padding."""
         source, prefix = self.mask[i], self.prefix_mask[i]
         return Inputs(*(part[i : i + 1, of] for part, of in zip(self, (source, source, prefix, prefix), strict=True)))
+
+
+def more_tokens(folder: Path) -> None:
+    """The tokenizer of a saved generator knows a token that the model does not."""
+    described = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    described["model"]["vocab"]["fatigue"] = VOCABULARY
+    (folder / "tokenizer.json").write_text(json.dumps(described), encoding="utf-8")
+
+
+def spoilt(folder: Path, name: str, place: Any, value: float) -> None:
+    """A saved generator with other numbers at a place of a weight."""
+    weights = load_file(folder / "model.safetensors")
+    weights[name][place] = value
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 def inputs(n: int, pad: int, longest: int = 9, prefix: int = 6) -> Inputs:

@@ -11,7 +11,7 @@ transformers = pytest.importorskip("transformers", reason="needs the extra train
 pytestmark = pytest.mark.extras
 
 from encoder_cases import save_bert  # noqa: E402
-from generator_cases import VOCABULARY, inputs, save_bart, save_t5  # noqa: E402
+from generator_cases import VOCABULARY, inputs, more_tokens, save_bart, save_t5, spoilt  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from nomina.errors import ArtifactError  # noqa: E402
@@ -168,22 +168,12 @@ def other_tokenizer(folder):
     (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
 
 
-def more_tokens(folder):
-    described = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    described["model"]["vocab"]["fatigue"] = VOCABULARY
-    (folder / "tokenizer.json").write_text(json.dumps(described), encoding="utf-8")
-
-
 def no_number(folder):
-    weights = load_file(folder / "model.safetensors")
-    weights["model.decoder.layers.1.fc1.weight"][0] = torch.nan
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    spoilt(folder, "model.decoder.layers.1.fc1.weight", 0, torch.nan)
 
 
 def no_number_behind(folder):
-    weights = load_file(folder / "model.safetensors")
-    weights["final_logits_bias"][0, 1] = torch.nan
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    spoilt(folder, "final_logits_bias", (0, 1), torch.nan)
 
 
 def no_such_token(folder):

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 transformers = pytest.importorskip("transformers", reason="needs the extra train")
 pytestmark = pytest.mark.extras
 
-from generator_cases import VOCABULARY, inputs, save_base, saved  # noqa: E402
+from generator_cases import VOCABULARY, inputs, more_tokens, save_base, saved, spoilt  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from nomina.errors import ArtifactError, UsageError  # noqa: E402
@@ -265,22 +265,12 @@ def no_json(folder):
     (folder / "generator.json").write_text("[]", encoding="utf-8")
 
 
-def more_tokens(folder):
-    described = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    described["model"]["vocab"]["fatigue"] = VOCABULARY
-    (folder / "tokenizer.json").write_text(json.dumps(described), encoding="utf-8")
-
-
 def no_number(folder):
-    weights = load_file(folder / "model.safetensors")
-    weights["decoder.layernorm_embedding.weight"][0] = torch.nan
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    spoilt(folder, "decoder.layernorm_embedding.weight", 0, torch.nan)
 
 
 def endless_number(folder):
-    weights = load_file(folder / "model.safetensors")
-    weights["encoder.embeddings.word_embeddings.weight"][2, 3] = torch.inf
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    spoilt(folder, "encoder.embeddings.word_embeddings.weight", (2, 3), torch.inf)
 
 
 def lost_scale(folder):
