@@ -257,13 +257,17 @@ def load(
     under, types = ((value,) if isinstance(value, str) else tuple(value) for value in (under, types))
     within = base.subset(under, types) if under or types else None
     ranker = _linker(linker, base, progress, asked)
-    known = getattr(ranker, "dictionary", ranker)
-    lexicon = known.lexicon if isinstance(known, DictionaryLinker) else Lexicon.open(base)
-    detector = Detector(lexicon, overlaps, None if within is None else within.rows)
+    detector = Detector(_lexicon(ranker), overlaps, None if within is None else within.rows)
     phrases = _span_linker(ranker, within, spans)
     return Pipeline(
         ranker, detector, k=k, threshold=threshold, within=within, context=context, level=level, spans=phrases
     )
+
+
+def _lexicon(linker: Linker) -> Lexicon:
+    """Of a linker's dictionary, or of its KB where it has none."""
+    known = getattr(linker, "dictionary", linker)
+    return known.lexicon if isinstance(known, DictionaryLinker) else Lexicon.open(linker.kb)
 
 
 def _span_linker(linker: Linker, within: Subset | None, wanted: bool | None) -> SpanLinker | None:
