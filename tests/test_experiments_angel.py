@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import lzma
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 pytest.importorskip("transformers", reason="needs the extra train")
 pytestmark = pytest.mark.extras
 
+from angel_cases import write_corpus  # noqa: E402
 from generator_cases import save_base  # noqa: E402
 
 from nomina import generation  # noqa: E402
@@ -21,12 +21,6 @@ from nomina.training.preference.objective import PreferenceOptions, PreferenceTr
 from nomina.training.preference.pairs import PairOptions, Pairs, Ranked, select  # noqa: E402
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
-NAMES = {
-    "1": ("heart attack", "attack of the heart"),
-    "2": ("short stature", "stature short"),
-    "3": ("seizure", "the seizure", "attack seizure"),
-    "4": ("breast cancer", "cancer of the breast"),
-}
 MENTIONS = {
     "train": {"heart attack": "1", "stature": "2", "seizure attack": "3", "cancer": "4", "of the breast": "4"},
     "dev": {"attack": "1", "stature": "2", "the heart": "1", "5 fu": "9"},
@@ -42,17 +36,8 @@ def script(monkeypatch):
 
 @pytest.fixture
 def data(tmp_path):
-    """A corpus and its dictionary as ``generative_data.py`` writes them."""
-    folder = tmp_path / "data"
-    folder.mkdir()
-    lines = {"aap.txt.xz": [f"{id}\t{name}" for id, names in NAMES.items() for name in names]}
-    lines["contexts.tsv.xz"] = [
-        f"aap-0\t{split}\t\t{text}\t\t{id}" for split, of in MENTIONS.items() for text, id in of.items()
-    ]
-    for name, each in lines.items():
-        with lzma.open(folder / name, "wt", encoding="utf-8") as stream:
-            stream.write("\n".join(each) + "\n")
-    return folder
+    told = ((split, "", text, "", id) for split, of in MENTIONS.items() for text, id in of.items())
+    return write_corpus(tmp_path / "data", told)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import lzma
 from pathlib import Path
 
 import numpy as np
@@ -12,18 +11,13 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 pytest.importorskip("transformers", reason="needs the extra train")
 pytestmark = pytest.mark.extras
 
+from angel_cases import write_corpus  # noqa: E402
 from generator_cases import save_base  # noqa: E402
 
 from nomina import generation  # noqa: E402
 from nomina.generation.prompt import Parts  # noqa: E402
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
-NAMES = {
-    "1": ("heart attack", "attack of the heart"),
-    "2": ("short stature", "stature short"),
-    "3": ("seizure", "the seizure", "attack seizure"),
-    "4": ("breast cancer", "cancer of the breast"),
-}
 DEV = (("attack", "1"), ("attack", "1"), ("short stature", "2"), ("the heart", "1|4"), ("5 fu", "9"), ("fu", "3"))
 DIFFERENT = 4
 """Each once, without the one whose concept has no name."""
@@ -37,15 +31,7 @@ def script(monkeypatch):
 
 @pytest.fixture
 def data(tmp_path):
-    """A corpus and its dictionary as ``generative_data.py`` writes them."""
-    folder = tmp_path / "data"
-    folder.mkdir()
-    lines = {"aap.txt.xz": [f"{id}\t{name}" for id, names in NAMES.items() for name in names]}
-    lines["contexts.tsv.xz"] = [f"aap-0\tdev\tleft\t{text}\tright\t{id}" for text, id in DEV]
-    for name, each in lines.items():
-        with lzma.open(folder / name, "wt", encoding="utf-8") as stream:
-            stream.write("\n".join(each) + "\n")
-    return folder
+    return write_corpus(tmp_path / "data", (("dev", "left", text, "right", id) for text, id in DEV))
 
 
 @pytest.fixture
