@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tables import CORPORA, read, table
+from tables import CORPORA, table, trainings
 
 HEAD = """## ANGEL: own beams as pairs
 
@@ -72,8 +72,10 @@ TARGET_ROWS = {"pre": "TF-IDF, the first", "target-encoder": "encoder, the first
                "top-5": "5 most similar"}  # fmt: skip
 SYSTEMS = ("GenBioEL, pre-trained and fine-tuned (r)", "ANGEL on GenBioEL, fine-tuned",
            "ANGEL on GenBioEL, pre-trained and fine-tuned")  # fmt: skip
+VARIANTS = {"paper": "DPO", "likelihood": "DPO and likelihood"}
 COLUMNS = {"ncbi": "ncbi", "bc5cdr": "bc5cdr", "askapatient": "aap"}
 FORMS = {"ncbi": "published ", "bc5cdr": "clean ", "askapatient": "clean "}
+NOT_PRE_TRAINED = {"ncbi": "none-ncbi", "bc5cdr": "none-bc5cdr", "askapatient": "none-aap-0"}
 NCBI = "NCBI, BioSyn's dictionary"
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """97.5% quantiles of Student's t with 1, 2, ... degrees of freedom."""
@@ -83,10 +85,9 @@ Runs = list[dict[str, Any]]
 
 def section(results: Path, papers: dict[str, Any]) -> Iterator[str]:
     """All tables; nothing where the trainings were not recorded."""
-    found = read(results, "angel_runs.json"), read(results, "generative_runs.json")
-    if not all(found):
+    angel, tuned = trainings(results, "angel_runs"), trainings(results, "generative_runs")
+    if not angel or not tuned:
         return
-    angel, tuned = (results[0]["metrics"] for results in found)
     yield HEAD
     head = ["system", NCBI, *(CORPORA[c] for c in list(COLUMNS)[1:])]
     yield from table(head, _main(angel, tuned, papers["as-published-generative"]))
@@ -105,9 +106,11 @@ def _main(angel: dict[str, Any], tuned: dict[str, Any], papers: list[dict[str, A
         one = next(paper for paper in papers if paper["system"] == name)
         yield [name, *(" / ".join(f"{figure:.1f}" for figure in one[corpus]) for corpus in COLUMNS)]
     yield ["ours, pre-trained, fine-tuned", *(before_level(tuned, c) for c in COLUMNS)]
-    for variant in ("paper", "likelihood"):
-        name = "DPO" if variant == "paper" else "DPO and likelihood"
+    for variant, name in VARIANTS.items():
         yield [f"ours, and own beams: {name}", *(_gain(_tests(angel, tuned, c, variant), c) for c in COLUMNS)]
+    yield ["ours, not pre-trained, fine-tuned", *(_level(_not_pre_trained(tuned, c), c) for c in COLUMNS)]
+    for variant, name in VARIANTS.items():
+        yield [f"the same, and own beams: {name}", *(_gain(_without(angel, tuned, c, variant), c) for c in COLUMNS)]
 
 
 def before_level(tuned: dict[str, Any], corpus: str) -> str:
@@ -127,12 +130,28 @@ def _before(tuned: dict[str, Any], corpus: str) -> Runs:
 
 def _tests(angel: dict[str, Any], tuned: dict[str, Any], corpus: str, variant: str) -> list[tuple[Any, Any]]:
     """Runs after, each with the one before."""
-    pairs = []
-    for number in range(10):
-        name = f"{COLUMNS[corpus]}-{number}"
-        runs = [run for run in angel.get(f"angel-{name}", {}).get("runs", []) if run["variant"] == variant]
-        pairs += [(run, tuned[f"pre-{name}"]["runs"][0]) for run in runs]
-    return pairs
+    names = [f"{COLUMNS[corpus]}-{number}" for number in range(10)]
+    return [pair for name in names for pair in _after(angel, tuned, f"pre-{name}", f"angel-{name}", variant)]
+
+
+def _not_pre_trained(tuned: dict[str, Any], corpus: str) -> Runs:
+    name = NOT_PRE_TRAINED[corpus]
+    return [tuned[name]["runs"][0]] if name in tuned else []
+
+
+def _without(angel: dict[str, Any], tuned: dict[str, Any], corpus: str, variant: str) -> list[tuple[Any, Any]]:
+    """As ``_tests``, of generators that were not pre-trained."""
+    name = NOT_PRE_TRAINED[corpus]
+    return list(_after(angel, tuned, name, f"angel-{name}", variant))
+
+
+def _after(
+    angel: dict[str, Any], tuned: dict[str, Any], before: str, after: str, variant: str
+) -> Iterator[tuple[Any, Any]]:
+    """Runs of a variant, each with the one that it goes on from."""
+    for run in angel.get(after, {}).get("runs", []):
+        if run["variant"] == variant:
+            yield run, tuned[before]["runs"][0]
 
 
 def _level(runs: Runs, corpus: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tables import CORPORA, read, table
+from tables import CORPORA, table, trainings
 
 HEAD = """## GenBioEL: with and without pre-training
 
@@ -47,10 +47,9 @@ Runs = dict[str, dict[str, Any]]
 
 def section(results: Path, papers: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Both tables; nothing where the trainings were not recorded."""
-    found = read(results, "generative_runs.json")
-    if not found:
+    runs: Runs = {name: one["runs"][0] for name, one in trainings(results, "generative_runs").items()}
+    if not runs:
         return
-    runs: Runs = {name: one["runs"][0] for name, one in found[0]["metrics"].items()}
     seeds, folds = ({name for name in runs if name.startswith(f"pre-{corpus}-")} for corpus in ("ncbi", "aap"))
     yield HEAD.format(seeds=len(seeds), folds=len(folds))
     yield from table(["system", *(COLUMNS[corpus] for corpus in ROWS)], _main(runs, papers["as-published-generative"]))

@@ -20,6 +20,11 @@ def read(results: Path, pattern: str) -> list[dict[str, Any]]:
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob(pattern))]
 
 
+def trainings(results: Path, name: str) -> dict[str, Any]:
+    """Trainings of a kind by their names, with those that were made elsewhere, in ``NAME_cpu.json``."""
+    return {key: one for result in read(results, f"{name}*.json") for key, one in result["metrics"].items()}
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Lines of a Markdown table."""
     yield "| " + " | ".join(head) + " |"

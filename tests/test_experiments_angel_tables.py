@@ -71,3 +71,16 @@ def test_a_slower_rate_has_a_row_of_its_own(tables, results) -> None:
 
 def test_without_results_there_is_no_section(tables, tmp_path) -> None:
     assert list(tables.section(tmp_path, PAPERS)) == []
+
+
+def test_generators_that_were_not_pre_trained_have_rows_of_their_own_and_may_come_from_elsewhere(tables, results):
+    angel = {"angel-none-ncbi": pairs_of("none-ncbi-0", "likelihood", 60.0, 61.0, 60.5, 0.0)}
+    angel["angel-none-ncbi"]["runs"][0]["test"] = figures(63.5, "published ")
+    folder = results({"angel-aap-0": pairs_of("pre-aap-0-0", "paper", 80.0, 80.0, 75.0, 85.0)}, {"pre-aap-0": 84.0})
+    runs = {"none-ncbi": {"runs": [{"best": figures(60.0), "test": figures(62.0, "published ")}]}}
+    for name, metrics in (("angel_runs_cpu", angel), ("generative_runs_cpu", runs)):
+        (folder / f"{name}.json").write_text(json.dumps({"metrics": metrics}), encoding="utf-8")
+    lines = list(tables.section(folder, PAPERS))
+    assert row(lines, "ours, not pre-trained, fine-tuned")[1] == "62.0 / 67.0"
+    assert row(lines, "the same, and own beams: DPO and likelihood")[1] == "63.5 / 68.5 (+1.5; 1 of 1)"
+    assert row(lines, "ours, and own beams: DPO |")[-1] == "85.0 / 90.0 (+1.0; 0 of 1)"
