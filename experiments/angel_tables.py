@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tables import CORPORA, table, trainings
+from tables import CORPORA, pair, table, trainings
 
 HEAD = """## ANGEL: own beams as pairs
 
@@ -197,11 +197,7 @@ def _stages(angel: dict[str, Any], tuned: dict[str, Any], theirs: dict[str, list
 
 def _both(figures: dict[str, Any], corpus: str) -> str:
     """Without and with the text around."""
-    return f"{_pair(figures, f'{corpus} ')}; text: {_pair(figures, f'{corpus}+context ')}"
-
-
-def _pair(figures: dict[str, Any], prefix: str) -> str:
-    return f"{figures[f'{prefix}acc@1']:.1f} / {figures[f'{prefix}acc@5']:.1f}"
+    return f"{pair(figures, f'{corpus} ')}; text: {pair(figures, f'{corpus}+context ')}"
 
 
 def _ways(angel: dict[str, Any], theirs: dict[str, list[float]]) -> Iterator[list[str]]:
@@ -241,5 +237,5 @@ def _targets(tuned: dict[str, Any], theirs: dict[str, list[float]]) -> Iterator[
         cells = []
         for corpus in COLUMNS.values():
             name = f"{start}-{corpus}" + ("-0" if start == "pre" or corpus == "aap" else "")
-            cells.append(_pair(tuned[name]["runs"][0]["best"], "clean ") if name in tuned else "")
+            cells.append(pair(tuned[name]["runs"][0]["best"], "clean ") if name in tuned else "")
         yield [what, *cells, _said(theirs.get(start, ()))]

@@ -12,14 +12,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from common import parser, record
-from eval_kbs import Workshop
+from eval_kbs import Workshop, of_type
 from numpy.typing import NDArray
 
 from nomina.corpora import read_corpus
@@ -31,7 +31,6 @@ from nomina.linkers.cascade import CascadeLinker
 from nomina.linkers.fitted_cascade.linker import SURE
 from nomina.linkers.fitted_cascade.parts import PARTS, PartOptions
 from nomina.training.cascade.fit import Dev, dev_of, fitted
-from nomina.types import Document, Mention
 
 CORPORA: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
     "ncbi": ("ncbi-clean", None, ("ncbi-disease", "raw", "NCBIdevelopset_corpus.txt")),
@@ -84,13 +83,6 @@ def card(generator: str) -> str | None:
     import torch
 
     return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
-
-
-def of_type(documents: Iterator[Document], kind: str | None) -> Iterator[Document]:
-    """Documents with the mentions of one type, all where it is None."""
-    for document in documents:
-        kept: tuple[Mention, ...] = tuple(m for m in document.mentions if kind in (None, m.type))
-        yield replace(document, mentions=kept)
 
 
 def compared(kb: KnowledgeBase, dev: Dev, parts: Sequence[PartOptions], arguments: Any) -> dict[str, Any]:  # noqa: ANN401

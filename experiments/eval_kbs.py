@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from common import benchmark
 
 from nomina.corpora import askapatient, cometa, read_corpus
+from nomina.evaluation.ids import IdMap
 from nomina.kb.build import build, build_from_files
 from nomina.kb.get import get
 from nomina.kb.join import expand
@@ -80,15 +83,34 @@ def _mesh_with_mentions(*splits: str) -> Callable[[Workshop, Path], KnowledgeBas
 def _with_mentions(shop: Workshop, kb: KnowledgeBase, splits: Sequence[str]) -> Iterator[Entity | Retired]:
     yield from _with_updates(kb.entities(), list(_updates(shop)), kb)
     for split in splits:
-        yield from _as_names(chemicals(shop, split), kb)
+        yield from _as_names(chemicals(shop, split), kb.resolve)
 
 
-def _as_names(documents: Iterator[Document], kb: KnowledgeBase) -> Iterator[Entity]:
+def _as_names(documents: Iterable[Document], concept_of: Callable[[str], str | None]) -> Iterator[Entity]:
     for document in documents:
         for mention in document.mentions:
             for id in {id for part in mention.gold for id in part}:
-                if live := kb.resolve(id):
+                if live := concept_of(id):
                     yield Entity(live, (Name(mention.text, source="mentions"),))
+
+
+def _biosyn_with_mentions(name: str, *file: str, type: str | None = None) -> Callable[[Workshop, Path], KnowledgeBase]:
+    """A KB and, as names of their concepts, the mentions of a raw training set, all or of one type."""
+
+    def make(shop: Workshop, path: Path) -> KnowledgeBase:
+        kb = shop(name)
+        ids = IdMap(kb)
+        concepts = {part: id for id in kb for part in ids.candidate(id)} | {id: id for id in kb}
+        documents = of_type(read_corpus(shop.file(*file)), type)
+        return build(path, chain(kb.entities(), _as_names(documents, lambda id: concepts.get(ids(id)))))
+
+    return make
+
+
+def of_type(documents: Iterable[Document], kind: str | None) -> Iterator[Document]:
+    """Documents with the mentions of one type, all where it is None."""
+    for document in documents:
+        yield replace(document, mentions=tuple(m for m in document.mentions if kind in (None, m.type)))
 
 
 def chemicals(shop: Workshop, split: str) -> Iterator[Document]:
@@ -129,9 +151,13 @@ KBS: dict[str, Callable[[Workshop, Path], KnowledgeBase]] = {
     "ncbi-as-published": _dictionary("ncbi-disease", "biosyn", "test_dictionary.txt"),
     "ncbi-as-published-dev": _dictionary("ncbi-disease", "biosyn", "dev_dictionary.txt"),
     "ncbi-clean": _dictionary("ncbi-disease", "biosyn", "train_dictionary.txt"),
+    "ncbi-clean-mentions": _biosyn_with_mentions("ncbi-clean", "ncbi-disease", "raw", "NCBItrainset_corpus.txt"),
     "bc5cdr-d-as-published": _dictionary("bc5cdr", "biosyn-disease", "test_dictionary.txt"),
     "bc5cdr-d-as-published-dev": _dictionary("bc5cdr", "biosyn-disease", "dev_dictionary.txt"),
     "bc5cdr-d-clean": _dictionary("bc5cdr", "biosyn-disease", "train_dictionary.txt"),
+    "bc5cdr-d-clean-mentions": _biosyn_with_mentions(
+        "bc5cdr-d-clean", "bc5cdr", "raw", "CDR_TrainingSet.PubTator.txt", type="Disease"
+    ),
     "askapatient": _askapatient,
     "cometa": _cometa,
     "medic": _medic,
@@ -141,4 +167,7 @@ KBS: dict[str, Callable[[Workshop, Path], KnowledgeBase]] = {
     "mesh-chemicals-mentions-dev": _mesh_with_mentions("train"),
     "mesh-expanded": _expanded,
 }
-"""Name -> what builds it; ``-dev``: with the training mentions, not yet those of the development set."""
+"""Name -> what builds it; ``-dev``: with the training mentions, not yet those of the development set.
+
+``-clean-mentions``: with the training mentions as they stand in the texts; by its definition no KB of clean-kb.
+"""

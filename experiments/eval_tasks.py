@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from eval_kbs import Workshop
+from eval_kbs import Workshop, of_type
 
 from nomina.corpora import read_corpus
 from nomina.types import Document
@@ -51,11 +51,7 @@ def _corpus(format: str, *parts: str, **options: str) -> Read:
 
 def _kind(read: Read, type: str | None) -> Read:
     """Only the mentions of a type; all where it is None."""
-
-    def chosen(shop: Workshop) -> list[Document]:
-        return [replace(d, mentions=tuple(m for m in d.mentions if type in (None, m.type))) for d in read(shop)]
-
-    return chosen
+    return lambda shop: list(of_type(read(shop), type))
 
 
 def _biosyn(*parts: str) -> tuple[Read, Read, Read]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tables import CORPORA, read, table
+from tables import CORPORA, pair, read, table
 
 STRATA = """## GenBioEL: sub-populations
 
@@ -104,13 +104,13 @@ def _ours(found: dict[str, dict[tuple[str, str], dict[str, Any]]], group: str, n
     """Mentions and figures of a stratum, two cells a corpus; empty ones where it has no mention."""
     for each in found.values():
         one = each.get((group, name))
-        yield from ("", "") if one is None else (f"{one['count']:,}", _pair(one))
+        yield from ("", "") if one is None else (f"{one['count']:,}", pair(one))
 
 
 def _candidates(corpora: dict[str, dict[str, Any]]) -> Iterator[str]:
     """A row a set and number of candidates."""
     rows = (
-        [NAMES[name], split, _pair(one[split]["full"]), *_among(many, found, one)]
+        [NAMES[name], split, pair(one[split]["full"]), *_among(many, found, one)]
         for name, one in corpora.items()
         for split in SPLITS
         for many, found in one.get(split, {"among": {}})["among"].items()
@@ -125,7 +125,7 @@ def _among(many: str, found: dict[str, Any], one: dict[str, Any]) -> list[str]:
     only = f"{found['only_full']:,} / {found['only_among']:,}"
     shown = f"**{many}**" if int(many) == one["chosen"] else many
     by = ENCODERS.get(one["encoder"], one["encoder"])
-    return [f"{shown} by {by}", f"{found['offered']:.1f}", _pair(found), only, _p(found["p"])]
+    return [f"{shown} by {by}", f"{found['offered']:.1f}", pair(found), only, _p(found["p"])]
 
 
 def _p(p: float) -> str:
@@ -173,7 +173,7 @@ def _checkpoint(choices: list[dict[str, Any]], checks: list[dict[str, Any]]) -> 
         yield CHOICE.format(chosen=choice["chosen"])
         head = ["model", *(NAMES[name] for name in NAMES), "mean"]
         rows = (
-            [model, *(_pair(found[name]) for name in NAMES), f"{choice['mean'][model]:.2f}"]
+            [model, *(pair(found[name]) for name in NAMES), f"{choice['mean'][model]:.2f}"]
             for model, found in choice["dev"].items()
         )
         yield from table(head, rows)
@@ -182,15 +182,11 @@ def _checkpoint(choices: list[dict[str, Any]], checks: list[dict[str, Any]]) -> 
         within = "" if check.get("within", True) else FURTHER
         yield CHECKED.format(name=check.get("checkpoint", "genbioel-mini"), size=check["bytes"] / 1e6, within=within)
         apart = check.get("difference", {})
-        dev = [f"{_pair(check['dev'][name])}{_apart(apart.get(name))}" for name in NAMES]
-        test = [_pair(check["test"][name]) for name in NAMES]
+        dev = [f"{pair(check['dev'][name])}{_apart(apart.get(name))}" for name in NAMES]
+        test = [pair(check["test"][name]) for name in NAMES]
         yield from table(["set", *NAMES.values()], [["dev", *dev], ["test", *test]])
         yield ""
 
 
 def _apart(points: float | None) -> str:
     return "" if points is None else f" ({points:+.2f})"
-
-
-def _pair(found: dict[str, float]) -> str:
-    return f"{found['acc@1']:.1f} / {found['acc@5']:.1f}"

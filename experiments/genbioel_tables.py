@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tables import CORPORA, table, trainings
+from tables import CORPORA, pair, table, trainings
 
 HEAD = """## GenBioEL: with and without pre-training
 
@@ -89,4 +89,4 @@ def _tests(runs: Runs, names: list[str], key: str) -> str:
 def _dev(runs: Runs, name: str) -> str:
     """The development figures of a run; the unchanged one is the first seed's."""
     one = runs.get(name) or runs.get(f"{name}-0")
-    return "" if one is None else f"{one['best']['clean acc@1']:.1f} / {one['best']['clean acc@5']:.1f}"
+    return "" if one is None else pair(one["best"], "clean ")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tables import CORPORA, table
+from tables import CORPORA, pair, table
 
 HEAD = """## Generation
 
@@ -121,7 +121,7 @@ def _way(name: str, tried: Trained) -> list[str]:
 
 
 def _best(one: dict[str, Any]) -> str:
-    return _pair(one["runs"][0]["best"], "clean ")
+    return pair(one["runs"][0]["best"], "clean ")
 
 
 def _stages(result: dict[str, Any]) -> Iterator[str]:
@@ -135,13 +135,13 @@ def _stages(result: dict[str, Any]) -> Iterator[str]:
     rows = []
     for stage in ("positive", "negative"):
         tuned = {corpus: found[f"ft-{stage}-{corpus}"]["runs"][0] for corpus in ("ncbi", "aap-0")}
-        rows.append([f"{stage}, zero-shot", *(_pair(run["before"], "clean ") for run in tuned.values()), "", ""])
-        tests = (_pair(run["test"], "clean ") for run in tuned.values())
-        rows.append([f"{stage}, fine-tuned", *(_pair(run["best"], "clean ") for run in tuned.values()), *tests])
+        rows.append([f"{stage}, zero-shot", *(pair(run["before"], "clean ") for run in tuned.values()), "", ""])
+        tests = (pair(run["test"], "clean ") for run in tuned.values())
+        rows.append([f"{stage}, fine-tuned", *(pair(run["best"], "clean ") for run in tuned.values()), *tests])
     for place, run in enumerate(found["angel-negative-ncbi"]["runs"]):
         both = run, found["angel-negative-aap-0"]["runs"][place]
-        cells = [f"{_pair(one['best'], 'clean ')}{'' if one['best']['step'] else ' (before)'}" for one in both]
-        rows.append([f"and pairs of beams, {run['variant']}", *cells, *(_pair(one["test"], "clean ") for one in both)])
+        cells = [f"{pair(one['best'], 'clean ')}{'' if one['best']['step'] else ' (before)'}" for one in both]
+        rows.append([f"and pairs of beams, {run['variant']}", *cells, *(pair(one["test"], "clean ") for one in both)])
     dev = [f"{NAMES[corpus]}, {split}" for split in ("dev", "test") for corpus in ("ncbi", "aap-0")]
     yield from table(["after", *dev], rows)
     yield ""
@@ -184,7 +184,7 @@ def _negative(corpus: str, run: dict[str, Any]) -> list[str]:
     """A row: whether the development set chooses the weights before the training, and else after how many steps."""
     step = run["best"]["step"]
     chosen = f"step {step} of {run['steps']}" if step else "before"
-    before, after = _pair(run["before"], "clean "), _pair(run["last"], "clean ")
+    before, after = pair(run["before"], "clean "), pair(run["last"], "clean ")
     return [NAMES[corpus], run["variant"], f"{run['pairs']:,}", before, after, chosen]
 
 
@@ -198,13 +198,9 @@ def _rows(found: Trained, zero: dict[str, Any]) -> dict[tuple[str, str, str], tu
             for form in ("clean", "published"):
                 if f"{form} acc@1" in figures:
                     name = NAMES[one["corpus"]] + (", published" if form == "published" else "")
-                    before = _pair(run["before"], f"{form} ") if split == "dev" else ""
-                    rows[name, split, context] = before, _pair(figures, f"{form} ")
+                    before = pair(run["before"], f"{form} ") if split == "dev" else ""
+                    rows[name, split, context] = before, pair(figures, f"{form} ")
     read = {one["corpus"] for one in tuned if not one["no_context"]}
     for corpus in (corpus for corpus in ("ncbi", "bc5cdr") if corpus not in read):
-        rows[NAMES[corpus], "dev", "yes"] = _pair(zero, f"{corpus}+context "), ""
+        rows[NAMES[corpus], "dev", "yes"] = pair(zero, f"{corpus}+context "), ""
     return rows
-
-
-def _pair(figures: dict[str, Any], prefix: str) -> str:
-    return f"{figures[f'{prefix}acc@1']:.1f} / {figures[f'{prefix}acc@5']:.1f}"

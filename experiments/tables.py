@@ -38,6 +38,11 @@ def own(result: dict[str, Any]) -> list[dict[str, Any]]:
     return systems[:1] if "encoder" in result else systems
 
 
+def pair(figures: dict[str, Any], prefix: str = "") -> str:
+    """Accuracy at 1 and 5 names, in percent, of what has a prefix."""
+    return f"{figures[f'{prefix}acc@1']:.1f} / {figures[f'{prefix}acc@5']:.1f}"
+
+
 def cell(system: dict[str, Any]) -> str:
     """A system's acc@1, acc@5 behind the bar, and the interval or the deviation."""
     rule = system["primary"]["metric"].split()[-1]
