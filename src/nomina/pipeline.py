@@ -73,6 +73,11 @@ class Pipeline:
         """The knowledge base that is linked to."""
         return self.linker.kb
 
+    @property
+    def loads(self) -> int:
+        """How much it reads at a time, in loads of ``detect.by_size``: what its linker ranks together."""
+        return self.linker.together // Linker.together
+
     def link_text(self, text: str, id: str = "text", *, k: int | None = None) -> list[Prediction]:
         """Find and link the mentions of one text; offsets are those of the text. An empty text has none.
 
@@ -111,8 +116,8 @@ class Pipeline:
             UsageError: something that is no ``Document``, or a k that cannot be.
         """
         wanted = self._wanted(k)
-        stream, times = _documents(documents), self.linker.together // Linker.together
-        while batch := by_size(stream, times):
+        stream = _documents(documents)
+        while batch := by_size(stream, self.loads):
             bare = self.detector.mentions(document for document in batch if not document.mentions)
             ready = [document if document.mentions else next(bare) for document in batch]
             predictions = self._linked(ready, wanted)

@@ -19,7 +19,7 @@ class Asked(Linker):
 
     def __init__(self, linker):
         super().__init__(linker.kb)
-        self.linker, self.texts = linker, []
+        self.linker, self.texts, self.sizes = linker, [], []
 
     def rank(self, queries, k, within=None) -> Ranking:
         return self.linker.rank(queries, k, within)
@@ -27,6 +27,7 @@ class Asked(Linker):
     def link(self, documents, **options):
         documents = list(documents)
         self.texts += [mention.text for document in documents for mention in document.mentions]
+        self.sizes.append(sum(len(document.mentions) for document in documents))
         return self.linker.link(documents, **options)
 
 
@@ -63,6 +64,15 @@ def test_a_mention_that_its_text_defines_has_its_own_answer(kb):
         assert found == list(DictionaryLinker(kb).link(documents))
         assert [bool(one.candidates) for one in found if one.mention.text == "HD"].count(True) == 1
         assert len(asked.texts) == 4
+
+
+def test_as_many_are_asked_at_a_time_as_the_linker_ranks_together(kb):
+    words = [f"word{number}" for number in range(1500)]
+    for together, sizes in ((512, [512, 512, 476]), (1024, [1024, 476])):
+        asked = Asked(DictionaryLinker(kb))
+        asked.together = together
+        assert len(list(RememberingLinker(asked).link([document("1", *words)]))) == 1500
+        assert asked.sizes == sizes
 
 
 def test_what_was_not_asked_for_lately_is_forgotten(kb):

@@ -28,10 +28,11 @@ def linker(options):
 class Failing:
     """A pipeline that some words are too much for."""
 
-    def __init__(self, inner: Pipeline) -> None:
-        self.inner = inner
+    def __init__(self, inner: Pipeline, loads: int = 1) -> None:
+        self.inner, self.loads, self.sizes = inner, loads, []
 
     def link(self, documents):
+        self.sizes.append(len(documents))
         for document in documents:
             if "boom" in document.text:
                 raise RuntimeError("too much\nfor me")
@@ -55,6 +56,14 @@ def run(linker, shard, options, folder, **given):
 def errors(folder):
     path = folder / "errors/00000-in.jsonl.jsonl"
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+
+def test_as_many_documents_are_linked_at_a_time_as_the_pipeline_reads(linker, options, tmp_path):
+    shard = shard_of(tmp_path, [{"id": str(number), "text": "Ataxia."} for number in range(600)])
+    for loads, sizes in ((1, [256, 256, 88]), (2, [512, 88])):
+        reading = Failing(linker, loads)
+        assert run(reading, shard, options, tmp_path).mentions == 600
+        assert reading.sizes == sizes
 
 
 def test_a_document_that_cannot_be_linked_is_an_error(linker, options, tmp_path):

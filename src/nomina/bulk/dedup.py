@@ -21,8 +21,6 @@ from nomina.types import Document, Mention, Prediction, Query
 KEPT = 1 << 12
 """Predictions that are kept, those asked for last: full soon, so that memory does not go on growing."""
 
-_MENTIONS = 512  # linked together
-
 
 class RememberingLinker(Linker):
     """A linker whose answer to a mention hangs on the mention's text and on what its document defines as abbreviations.
@@ -34,6 +32,7 @@ class RememberingLinker(Linker):
     def __init__(self, linker: Linker, kept: int = KEPT) -> None:
         super().__init__(linker.kb)
         self.linker, self.kept = linker, kept
+        self.together = linker.together
         self._answers: OrderedDict[str, Prediction] = OrderedDict()
         self._defined = lru_cache(maxsize=512)(_defined)
 
@@ -56,7 +55,7 @@ class RememberingLinker(Linker):
     ) -> Iterator[Prediction]:
         """See ``Linker.link``; all calls between two of ``forget`` have the same ``k`` and so on."""
         queries = (Query(document, mention) for document in documents for mention in document.mentions)
-        while batch := list(islice(queries, _MENTIONS)):
+        while batch := list(islice(queries, self.together)):
             asked, places = self._to_ask(batch)
             linked = self.linker.link(asked, k=k, threshold=threshold, within=within, level=level)
             made = dict(zip(places, linked, strict=True))

@@ -136,7 +136,7 @@ def _linked(
 ) -> Iterator[Batch]:
     """What is to be written, batch by batch; a document that cannot be linked is an error."""
     items = _items(shard, options, work, errors, counts)
-    while batch := _next_batch(items):
+    while batch := _next_batch(items, pipeline.loads):
         if options.detect:
             batch = [item._replace(document=replace(item.document, mentions=())) for item in batch]
         linked = _together(pipeline, batch) or _one_by_one(pipeline, batch, errors)
@@ -210,8 +210,8 @@ def _shown(id: str) -> str:
     return id.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
-def _next_batch(items: Iterator[Item]) -> list[Item]:
-    """As many as the pipeline links at a time."""
+def _next_batch(items: Iterator[Item], loads: int) -> list[Item]:
+    """As many as the pipeline links at a time: its ``loads``."""
     batch: list[Item] = []
 
     def documents() -> Iterator[Document]:
@@ -219,7 +219,7 @@ def _next_batch(items: Iterator[Item]) -> list[Item]:
             batch.append(item)
             yield item.document
 
-    by_size(documents())
+    by_size(documents(), loads)
     return batch
 
 
