@@ -59,6 +59,7 @@ WAYS = {
     "own": "remedy: and the mention's own name counts as no answer",
     "unseen": "remedy: and no training mention may be written",
     "crossfit-likelihood": "remedy: and models that have not seen the mention, likelihood",
+    "more": "control: no pairs, the likelihood of all targets alone",
     "tfidf": "table 2: negatives by TF-IDF",
     "all": "table 2: all pairs",
     "top-10": "table 2: 10 beams",
@@ -95,7 +96,7 @@ def section(results: Path, papers: dict[str, Any]) -> Iterator[str]:
     yield from _stages(angel, tuned, papers["angel-stages"])
     yield REMEDIES
     columns = [*(CORPORA[c] for c in COLUMNS), "paper"]
-    yield from table(["pairs, loss", *columns], _ways(angel, papers["angel-ways"]))
+    yield from table(["pairs, loss", *columns], _ways(angel, tuned, papers["angel-ways"]))
     yield f"\n{TARGETS}"
     yield from table(["target", *columns], _targets(tuned, papers["angel-targets"]))
     yield ""
@@ -200,23 +201,33 @@ def _both(figures: dict[str, Any], corpus: str) -> str:
     return f"{pair(figures, f'{corpus} ')}; text: {pair(figures, f'{corpus}+context ')}"
 
 
-def _ways(angel: dict[str, Any], theirs: dict[str, list[float]]) -> Iterator[list[str]]:
+def _ways(angel: dict[str, Any], tuned: dict[str, Any], theirs: dict[str, list[float]]) -> Iterator[list[str]]:
     """A row a way, what it changes on each development set, and the paper's figures."""
     for way, what in WAYS.items():
-        found = {corpus: _changes(angel, corpus, way) for corpus in COLUMNS.values()}
+        found = {corpus: _changes(angel, corpus, way) or _more(tuned, corpus, way) for corpus in COLUMNS.values()}
         if any(found.values()):
             yield [what, *(_change(found[corpus]) for corpus in COLUMNS.values()), _said(theirs.get(way, ()))]
 
 
+def _more(tuned: dict[str, Any], corpus: str, way: str) -> list[tuple[float, float]]:
+    """As ``_changes``, of a fine-tuning that goes on without pairs."""
+    name = f"{way}-{corpus}" + ("-0" if corpus == "aap" else "")
+    return [_change_of(run) for run in tuned[name]["runs"]] if way == "more" and name in tuned else []
+
+
+def _change_of(run: dict[str, Any]) -> tuple[float, float]:
+    before, best, last = (run[at]["clean acc@1"] for at in ("before", "best", "last"))
+    return best - before, last - before
+
+
 def _changes(angel: dict[str, Any], corpus: str, way: str) -> list[tuple[float, float]]:
     """Of each seed or fold how far the best and the last figure are from that before."""
-    slow, variant, key = way.startswith("slow "), way.removeprefix("slow "), "clean acc@1"
+    slow, variant = way.startswith("slow "), way.removeprefix("slow ")
     found = []
     for name, one in angel.items():
         base = str(one.get("model", ""))
         if name.startswith("slow-") == slow and one["stage"] == "corpus" and base.startswith(f"pre-{corpus}-"):
-            runs = (run for run in one["runs"] if run["variant"] == variant)
-            found += [(run["best"][key] - run["before"][key], run["last"][key] - run["before"][key]) for run in runs]
+            found += [_change_of(run) for run in one["runs"] if run["variant"] == variant]
     return found
 
 

@@ -24,8 +24,8 @@ COLUMNS = {
 NAMES = {**CORPORA, "aap-0": "AskAPatient, fold 0"}
 SURE = 0.95
 """Where a result does not say it: it was always this at first."""
-ELSEWHERE = ("cascade_test_", "cascade_errors")
-"""Results of which ``cascade_test_tables.py`` tells."""
+ELSEWHERE = ("cascade_test_", "cascade_errors", "cascade_remedies")
+"""Results of which other modules tell."""
 _LEAST = 0.001
 
 

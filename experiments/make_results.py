@@ -15,6 +15,7 @@ import ablation
 import angel_analysis_tables
 import angel_bins_tables
 import angel_tables
+import cascade_remedies_tables
 import cascade_tables
 import cascade_test_tables
 import genbioel_report_tables
@@ -128,6 +129,7 @@ def page(results: Path, published: Path, benchmarks: Path) -> str:
             *angel_bins_tables.section(results),
             *cascade_tables.section(results),
             *cascade_test_tables.section(results, papers),
+            *cascade_remedies_tables.section(results),
             *tuned(results),
             *tuned_published(results),
             *exported(results),
