@@ -143,11 +143,12 @@ def test_the_tables_say_what_each_remedy_changes(script, tmp_path):
     right = {"mentions": 5, "any": 3, "strict": 2, "five": 4}
     moved = {"before": right | {"strict": 0}, "after": right}
     reading = {"several": moved, "one": moved, "strict": remedy, "any": remedy | {"mcnemar_p": 0.25}}
+    same = dict.fromkeys(("strict", "any"), remedy | {"gained": 0, "lost": 0})
     figures = {
         "mentions": 1000, "documents": 20, "right": 800, "offered": 950, "wrong_though_first_of_a_part": 60,
         "names": remedy | {who: {"mentions": 500, "before": 400, "after": 410} for who in ("seen", "unseen")},
         "votes": dict.fromkeys(("places", "agreement", "both"), remedy),
-        "apart": {"several": right | {"mentions": 9}, "readings": {"by form": reading}},
+        "apart": {"several": right | {"mentions": 9}, "readings": {"by form": reading, "none": reading | same}},
     }  # fmt: skip
     tables = script("cascade_remedies_tables")
     assert list(tables.section(tmp_path)) == []
@@ -156,7 +157,7 @@ def test_the_tables_say_what_each_remedy_changes(script, tmp_path):
     lines = "\n".join(tables.section(tmp_path)).splitlines()
     told = " ".join(lines)
     assert lines[0] == "### Remedies of these errors, tried"
-    assert "(NCBI: 1,000 of 20 documents)" in told
+    assert "(NCBI: 1,000 of 20 documents;" in told
     assert "950 of 1,000 mentions have a right name" in told
     assert "for 60 of 200 of the wrong ones" in told
     change = "+1.2 [-0.5, +3.0], 7 won, 2 lost, p < 0.001"
