@@ -84,10 +84,14 @@ def test_generators_that_were_not_pre_trained_have_rows_of_their_own_and_may_com
     assert row(lines, "ours, not pre-trained, fine-tuned")[1] == "62.0 / 67.0"
     assert row(lines, "the same, and own beams: DPO and likelihood")[1] == "63.5 / 68.5 (+1.5; 1 of 1)"
     assert row(lines, "ours, and own beams: DPO |")[-1] == "85.0 / 90.0 (+1.0; 0 of 1)"
+    assert row(lines, "not pre-trained: and the target's")[1] == "+1.0 / +0.5 (1)"
 
 
 def test_a_control_without_pairs_stands_beside_the_remedies(tables, results) -> None:
     folder = results({"angel-aap-0": pairs_of("pre-aap-0-0", "paper", 80.0, 80.0, 75.0, 85.0)}, {"pre-aap-0": 84.0})
-    runs = {"more-aap-0": {"runs": [{"before": figures(80.0), "best": figures(80.5), "last": figures(79.75)}]}}
+    run = {"before": figures(80.0), "best": figures(80.5), "last": figures(79.5)}
+    runs = {"more-aap-0": {"runs": [run]}, "more-none-ncbi": {"runs": [run | {"last": figures(81.0)}]}}
     (folder / "generative_runs_cpu.json").write_text(json.dumps({"metrics": runs}), encoding="utf-8")
-    assert row(tables.section(folder, PAPERS), "control")[1:4] == ["", "", "+0.5 / -0.2 (1)"]
+    lines = list(tables.section(folder, PAPERS))
+    assert row(lines, "control")[1:4] == ["", "", "+0.5 / -0.5 (1)"]
+    assert row(lines, "not pre-trained: control")[1] == "+0.5 / +1.0 (1)"
