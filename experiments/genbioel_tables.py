@@ -20,9 +20,10 @@ over {folds} folds; "not pre-trained": one seed or fold, of NCBI and AskAPatient
 below: trainings that ended for want of memory on the GPU that they shared.
 
 Pre-training helps in every row; points at 1: {gains}.
-The decoder of ours begins with random weights, the paper's as BART's. Of BC5CDR half of the batches of fine-tuning are names of the dictionary, of NCBI none: there a
-decoder that has seen no names has 5,134 mentions to learn to write from, and is still far from where more epochs would
-take it. All are below the paper's, whose model is fourteen times as large, has seen UMLS and reads the text around.
+The decoder of ours begins with random weights, the paper's as BART's. Of BC5CDR half of the batches of fine-tuning
+are names of the dictionary, of NCBI none: there a decoder that has seen no names has 5,134 mentions to learn to write
+from, and is still far from where more epochs would take it. All are below the paper's, whose model is fourteen times
+as large, has seen UMLS and reads the text around.
 """
 ABLATIONS = """## GenBioEL: prompt, targets, names
 
