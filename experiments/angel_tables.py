@@ -48,8 +48,8 @@ beams instead of 5. Table D: other losses. Slower: a tenth of the rate. Control:
 the rate and in the batches of the pairs. Not pre-trained, and controls: trained on a CPU in float32.
 
 Pairs are worth most where most is wrong. The generator of NCBI that was not pre-trained has a third of the development
-mentions wrong; there the paper's loss brings six points, the likelihood beside it three, and the likelihood alone less
-than half a point (one seed), so that it is the pairs that help.
+mentions wrong; there the paper's loss brings six points, the likelihood beside it three, and the likelihood alone, at
+this rate, less than half a point (one seed). What more epochs at fine-tuning's own rate would bring was not measured.
 """
 TARGETS = """## ANGEL: targets of fine-tuning
 
