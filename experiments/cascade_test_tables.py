@@ -23,11 +23,12 @@ over ten folds, as the target. Ahead: of the best part, by the rule that the pro
 with the 95% interval over resampled documents and the exact McNemar test over mentions.
 """
 AFTER = """NCBI's raw texts are linked to MEDIC as it is spelt, where the generator, fine-tuned on BioSyn's spelling,
-has seven points less than with BioSyn's dictionary ("GenBioEL: with and without pre-training"). From raw texts,
-BC5CDR's too, a cascade is ahead of each of its parts. Where mentions are as BioSyn processed them and a part was
-fine-tuned on the names of the very dictionary (NCBI's generator, BC5CDR-d's encoder), and on AskAPatient, it is not
-surely ahead of that one; nor is it, as published, of the encoder, where most mentions equal a name. What the table
-lacks was not run; the encoder fine-tuned on BC5CDR-c was not kept.
+has seven points less than with BioSyn's dictionary ("GenBioEL: with and without pre-training"). From raw texts a
+cascade is ahead of each of its parts, and so it is on chemicals in every form, for which no encoder was fine-tuned.
+Where mentions are as BioSyn processed them and a part was fine-tuned on the names of the very dictionary (NCBI's
+generator, BC5CDR-d's encoder), and on AskAPatient, it is not surely ahead of that one; nor is it of the encoder as
+published on diseases, where most mentions equal a name. What the table lacks was not run; the encoder fine-tuned on
+BC5CDR-c was not kept.
 """
 ERRORS = """## What cascades get wrong
 
