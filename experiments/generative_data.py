@@ -87,7 +87,7 @@ def _line(text: str) -> str:
 
 
 def _known(kb: KnowledgeBase, id: str) -> str:
-    return (kb.resolve(id) or id).removeprefix("OMIM:")
+    return (kb.resolve(id) or id).removeprefix("OMIM:").removeprefix("MESH:")
 
 
 if __name__ == "__main__":

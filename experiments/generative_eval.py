@@ -70,12 +70,17 @@ class Dictionary:
     ) -> Dictionary:
         """That of a corpus, for ``split`` the published one of that split, with the mentions of those before it.
 
+        A name that stands there for several concepts is a name of each.
+
         ``limit``: only so many rows, and those of some mentions (to try things out).
         """
-        named = {name: ids for ids, name in rows(folder / FILES[corpus.partition("-")[0]])}
+        named: dict[str, frozenset[str]] = {}
+        for ids, name in rows(folder / FILES[corpus.partition("-")[0]]):
+            named[name] = named.get(name, frozenset()) | ids_of(ids)
         if split:
-            named |= {row[3]: row[2] for row in rows(folder / "published.txt.xz") if row[:2] == [corpus, split]}
-        listed = [(name, ids_of(ids)) for name, ids in named.items()]
+            published = (row for row in rows(folder / "published.txt.xz") if row[:2] == [corpus, split])
+            named |= {row[3]: ids_of(row[2]) for row in published}
+        listed = list(named.items())
         if limit:
             wanted = frozenset(id for item in keep for id in item.gold)
             listed = [row for i, row in enumerate(listed) if i < limit or row[1] & wanted]

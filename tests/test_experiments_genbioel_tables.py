@@ -25,7 +25,11 @@ def test_trainings_of_both_machines_are_compared(monkeypatch, tmp_path) -> None:
     made = {"generative_runs": gpu, "generative_runs_cpu": {"none-ncbi": run(60.5, "published ")}}
     for name, metrics in made.items():
         (tmp_path / f"{name}.json").write_text(json.dumps({"metrics": metrics}), encoding="utf-8")
+    shared = {"names": ["A", "B"], "test": {"mentions": [60, 40], "lost": [2, 1]}}
+    (tmp_path / "shared_names.json").write_text(json.dumps({"metrics": shared}), encoding="utf-8")
     lines = "\n".join(tables.section(tmp_path, papers)).splitlines()
     assert "| ours, fine-tuned, not pre-trained | 60.5 / 65.5 | 87.5 / 92.5 |  |" in lines
     assert "| ours, pre-trained, fine-tuned | 87.0 ± 1.4 / 92.0 |  |  |" in lines
     assert "Pre-training helps in every row; points at 1: 27.5 (NCBI)." in lines  # of the same seed
+    assert '"A" and "B" are names of two concepts each in AskAPatient\'s labels.' in lines
+    assert any("so that 3 of 100 test" in line for line in lines)

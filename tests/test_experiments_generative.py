@@ -249,3 +249,19 @@ def test_tables_of_the_checkpoint(script, tmp_path):
 
 def write_result(path, metrics):
     path.write_text(json.dumps({"metrics": metrics}), encoding="utf-8")
+
+
+def test_a_name_of_two_concepts_is_a_name_of_each_and_what_it_cost_is_counted(script, tmp_path) -> None:
+    labels = [("1", "Neck pain"), ("2", "Cramp"), ("3", "Neck pain"), ("1", "Sore neck"), ("4", "Cramp")]
+    write(tmp_path / "aap.txt.xz", labels)
+    asked = [("test", "neck", "1"), ("test", "neck", "3"), ("test", "cramps", "2"), ("dev", "cramps", "4")]
+    write(tmp_path / "contexts.tsv.xz", [("aap-0", split, "", text, "", ids) for split, text, ids in asked])
+    dictionary = script("generative_eval").Dictionary.read(tmp_path, "aap-0")
+    assert dictionary.texts == ["Neck pain", "Cramp", "Sore neck"]
+    assert dictionary.ids == [{"1", "3"}, {"2", "4"}, {"1"}]
+    assert script("shared_names").counts(tmp_path, folds=1) == {
+        "names": ["Cramp"],
+        "concepts": 1,
+        "dev": {"mentions": [1], "lost": [0]},
+        "test": {"mentions": [3], "lost": [1]},
+    }
