@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
-PAPERS = {"as-published-generative": [
-    {"system": "GenBioEL, pre-trained and fine-tuned (r)", "ncbi": [91.0], "bc5cdr": [93.1], "askapatient": [89.3]},
-    {"system": "ANGEL on GenBioEL, fine-tuned", "ncbi": [92.5], "bc5cdr": [94.4], "askapatient": [89.9]},
-    {"system": "ANGEL on GenBioEL, pre-trained and fine-tuned", "ncbi": [92.8], "bc5cdr": [94.5],
-     "askapatient": [90.2]},
-], "angel-ways": {"cpo": [85.9]}, "angel-targets": {}, "angel-stages": {}}  # fmt: skip
+SYSTEMS = ("KRISSBERT", "KRISSBERT (r)", "Prompt-BioEL (r)", "GenBioEL, pre-trained and fine-tuned (r)",
+           "ANGEL on GenBioEL, fine-tuned", "ANGEL on GenBioEL, pre-trained and fine-tuned", "BioBART, fine-tuned (r)",
+           "ANGEL on BioBART, fine-tuned", "BART, fine-tuned (r)", "ANGEL on BART, fine-tuned")  # fmt: skip
+FIGURES = {"ncbi": [91.0], "bc5cdr": [93.1, 95.7]}
+PAPERS = {
+    "as-published-generative": [{"system": name, **FIGURES} for name in SYSTEMS],
+    "angel-ways": {"cpo": [85.9]}, "angel-targets": {"target-nli": [90.1, 71.9]},
+    "angel-stages": {"GenBioEL": [58.2, 33.1, 50.6, 91.0, 93.1, 89.3]},
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -95,3 +98,25 @@ def test_a_control_without_pairs_stands_beside_the_remedies(tables, results) -> 
     lines = list(tables.section(folder, PAPERS))
     assert row(lines, "control")[1:4] == ["", "", "+0.5 / -0.5 (1)"]
     assert row(lines, "not pre-trained: control")[1] == "+0.5 / +1.0 (1)"
+
+
+def test_the_papers_rows_stand_beside_ours_that_begin_alike_and_may_have_no_figures(tables, results) -> None:
+    folder = results({"angel-aap-0": pairs_of("pre-aap-0-0", "paper", 80.0, 80.0, 75.0, 85.0)}, {"pre-aap-0": 84.0})
+    lines = list(tables.section(folder, PAPERS))
+    starts = [line.split(" | ")[0] for line in lines]
+    assert starts.index("| BART, fine-tuned (r)") < starts.index("| ours, not pre-trained, fine-tuned")
+    assert row(lines, "BART, fine-tuned (r)")[1:3] == ["91.0", "93.1 / 95.7"]
+    assert row(lines, "BioBERT-NLI")[1:] == ["", "", "", "90.1 / 71.9"]
+
+
+def test_stages_stand_beside_the_papers_and_what_was_not_measured_is_empty(tables, results) -> None:
+    zero = {f"{corpus}{how} acc@{k}": 50.0 for corpus in ("ncbi", "bc5cdr") for how in ("", "+context") for k in (1, 5)}
+    stage = {"stage": "pretrain", "steps": 2, "before": zero, "after": zero}
+    folder = results({"positive": stage, "negative": stage}, {"pre-aap-0": 84.0})
+    runs = {"pre-aap-0": {"runs": [{"before": figures(60.0), "best": figures(80.0), "test": figures(84.0)}]}}
+    (folder / "generative_runs.json").write_text(json.dumps({"metrics": runs}), encoding="utf-8")
+    lines = list(tables.section(folder, PAPERS))
+    both = "50.0 / 50.0; text: 50.0 / 50.0"
+    assert row(lines, "paper, GenBioEL") == ["paper, GenBioEL", "58.2", "33.1", "50.6", "91.0", "93.1", "89.3"]
+    assert row(lines, "ours, long")[1:] == [both, both, "60.0 / 65.0", "", "", "84.0 / 89.0"]
+    assert row(lines, "ours, positive")[1:] == [both, both]  # nothing behind
