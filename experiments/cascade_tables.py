@@ -16,6 +16,8 @@ their texts, scores the 16 names that are best so far and offers 5 of its own (`
 names. A mention whose best concept is as likely to be right as "sure" says is given to no further part. Differences to
 the cascade in points, with the exact McNemar test over mentions. ECE: how far probabilities are from what is right, of
 which 0.01 is a point. Generator on: {cards}; "long" are those of the long pre-training ("Generation").
+AskAPatient's KB has one label for each of 1,036 ids, its generator was trained with all 1,042 labels: without "Joint
+pain", "Cramp" and "Disorder of muscle" it has 16 mentions less than in "Generation" (85.6 for 87.5).
 {speed}"""
 COLUMNS = {
     "dictionary": "dictionary", "tfidf": "TF-IDF", "embedding": "embedding", "generative": "generator",

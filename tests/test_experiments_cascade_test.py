@@ -187,23 +187,24 @@ def test_errors_by_kind(script, tmp_path):
                 "answers": [["y [z]"]], "gold_names": ["g"]}  # fmt: skip
 
     cases = [
-        case("ncbi_clean-raw", "long mention", "kind a", True, 2),
+        case("ncbi_clean-raw", "Mention (x)", "kind a", True, 2),
         case("bc5cdr-d_clean-kb", "m", "other", False, None),
-        case("ncbi_clean-kb", "mention", "kind a", False, 4),
+        case("ncbi_clean-kb", "mention x", "kind a", False, 4),
     ]
     counts = {"ncbi_clean-kb": {"fitted_on": 1200}, "ncbi_clean-raw": {"fitted_on": 900}}
     made = {"name": "cascade_errors", "sample": 2, "errors": cases, "metrics": counts}
     (tmp_path / "cascade_errors.json").write_text(json.dumps(made), encoding="utf-8")
     tables = script("cascade_test_tables")
     lines = "\n".join(tables.section(tmp_path, {})).splitlines()
-    assert "3 errors of development mentions, 2 of either protocol" in "\n".join(lines)
     told = " ".join(lines)
+    assert "3 errors of development mentions of NCBI and BC5CDR-d, 2 of either protocol" in told
+    assert "They have 2 texts, capitals and punctuation aside, of which 1 stand under both" in told
     assert "on 1,200 and 900 mentions" in told
     assert "For 2 errors the right concept" in told
     assert "for 1 it is the first of a part alone (dictionary 1, TF-IDF 0, embedding 0, generator 0)" in told
     assert [line for line in lines if line.startswith("| ")] == [
         "| kind | NCBI, clean-kb | BC5CDR-d, clean-kb | NCBI, clean-raw | for example |",
-        "| kind a | 1 | 0 | 1 | mention: y [z], not g |",
+        "| kind a | 1 | 0 | 1 | mention x: y [z], not g |",
         "| other | 0 | 1 | 0 | m: y [z], not g |",
     ]
     assert list(script("cascade_tables").section(tmp_path)) == []
