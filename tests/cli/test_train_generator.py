@@ -106,6 +106,20 @@ def test_a_generator_keeps_whether_it_reads_context(train, tmp_path):
     assert not generation.load(output).context
 
 
+def test_every_stage_reads_mentions_as_the_model_before_it_does(train, tmp_path):
+    path = corpus(tmp_path)
+    code, base, err = train("--set", "generation.bare=1", name="base")
+    assert code == 0, err
+    more = ["--corpus", path, "--dev", path, "--set", "corpus-negatives/preference.missing=synonym"]
+    for name, settings, text in (("alone", [], 0), ("asked", ["--set", "corpus/generation.context=yes"], 2)):
+        code, output, err = train(*more, *settings, recipe="angel", base=base, name=name)
+        assert code == 0, err
+        models = [tmp_path / f"{name}.{stage}" for stage in ("names", "names-negatives", "corpus")] + [output]
+        assert [generation.load(model).context for model in models] == [False] * (4 - text) + [True] * text
+        assert err.count("mentions are read without the text around, as ") == 4 - text
+        assert record(output)["before"] == {**record(models[2])["best"], "step": 0}
+
+
 @pytest.mark.parametrize(("bare", "reads"), [(1, False), (0.5, True)])
 def test_a_generator_that_saw_mentions_alone_is_asked_with_these_alone(train, bare: float, reads: bool):
     code, output, err = train("--set", f"generation.bare={bare}")

@@ -13,7 +13,8 @@ class GenerationRecipe:
     Attributes:
         layers: encoder layers, from 0, that a new shallow decoder is made of.
         window: most tokens of a mention with its context.
-        context: whether there is any.
+        context: whether there is any; None: as the base reads mentions (with it where that is no generator yet), and
+            none where ``bare`` is 1.
         prompt: whether the decoder begins with "MENTION is"; a saved generator that has no prompt gets none.
         others: other synonyms beside a mention in pre-training, at most.
         bare: share of the mentions of pre-training that stand alone.
@@ -32,7 +33,7 @@ class GenerationRecipe:
 
     layers: str = "1 3 5"
     window: int = 128
-    context: bool = True
+    context: bool | None = None
     prompt: bool = True
     others: int = 6
     bare: float = 0.0

@@ -146,7 +146,7 @@ def parameters_report(generator: Generator) -> str:
 
 def _names(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say) -> AnyTraining:
     wanted, data, prefers = recipe.generation, recipe.data, recipe.preference.loss != "none"
-    generator.writing = replace(generator.writing, context=wanted.bare < 1, window=wanted.window)
+    generator.writing = replace(generator.writing, context=_context(recipe, generator, say), window=wanted.window)
     prompt = Prompt.of(generator)
     options = TextOptions(
         context=wanted.around,
@@ -162,6 +162,17 @@ def _names(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say)
         return stage.of_names(recipe, generator, task.kb, text, task.cache, say)
     say(f"{text.count:,} names, each a mention once in an epoch")
     return _writing(recipe, generator, text, say)
+
+
+def _context(recipe: Recipe, generator: Generator, say: Say) -> bool:
+    """Whether mentions are read in their texts: as the recipe says, else as the base reads them."""
+    wanted = recipe.generation
+    if wanted.context is not None:
+        return wanted.context
+    if not generator.context:
+        base = recipe.encoder.base
+        say(f"mentions are read without the text around, as {base} reads them (generation.context=yes: with it)")
+    return generator.context and (recipe.data.source == "corpus" or wanted.bare < 1)
 
 
 def _writing(recipe: Recipe, generator: Generator, examples: Examples, say: Say) -> Seq2SeqTraining:
@@ -188,7 +199,7 @@ def _corpus(recipe: Recipe, generator: Generator, task: GenerativeTask, say: Say
     if task.train is None:
         raise RecipeError("the recipe fine-tunes on a corpus: name one with --corpus")
     wanted, seed = recipe.generation, recipe.fit.seed
-    generator.writing = replace(generator.writing, context=wanted.context, window=wanted.window)
+    generator.writing = replace(generator.writing, context=_context(recipe, generator, say), window=wanted.window)
     prompt = Prompt.of(generator)
     names = writable(name_set(task.concepts, wanted.names, seed), prompt)
     named = frozenset(names.concept.tolist())
@@ -232,7 +243,7 @@ class GenerativeDev:
         if not any(gold for _, gold in self._samples):
             raise RecipeError(f"the KB {task.kb.manifest.name} has the gold of no mention of the development corpus")
         wanted = recipe.generation
-        self._linker = GenerativeLinker(task.kb, generator, beams=wanted.beams, context=wanted.context)
+        self._linker = GenerativeLinker(task.kb, generator, beams=wanted.beams)
         self._owners = task.concepts.owners()
         self._within = None
         if wanted.names != "all":

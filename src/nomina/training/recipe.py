@@ -261,7 +261,8 @@ def _field(key: str, where: str) -> tuple[str, str, Any]:
         of = f"{where}: " if where else ""
         raise RecipeError(f"{of}no recipe has a key {key!r}{_near(key, list(known))}")
     table, _, name = key.partition(".")
-    return table, name, get_type_hints(TABLES[table])[name]
+    declared = get_type_hints(TABLES[table])[name]
+    return table, name, bool if declared == bool | None else declared
 
 
 def _near(word: str, known: Sequence[str]) -> str:
