@@ -87,6 +87,23 @@ def test_right_names_are_preferred_to_wrong_ones(train, tmp_path):
     assert (code, err) == (2, "nomina: preference.loss is for generators that write all names: set it to none\n")
 
 
+def test_the_development_set_is_asked_five_times_in_an_epoch_of_pairs(train, tmp_path):
+    path = corpus(tmp_path)
+    epoch = {"fit.batch_size": 1, "fit.steps": 0, "fit.evaluate_every": 0, "preference.which": "all"}
+    settings = [
+        text
+        for key, value in {**epoch, "preference.missing": "synonym"}.items()
+        for text in ("--set", f"{key}={value}")
+    ]
+    code, output, err = train("--corpus", path, "--dev", path, *settings, recipe="angel-negatives")
+    assert code == 0, err
+    facts = record(output)
+    steps = facts["steps"]
+    measured = [entry["step"] for entry in facts["log"] if "acc@1" in entry]
+    assert steps >= 10
+    assert measured == [*range(-(-steps // 5), steps, -(-steps // 5)), steps]
+
+
 def test_the_same_command_gives_the_same_weights(train):
     one, other = (train("--seed", 3, name=name) for name in ("one", "other"))
     assert (one[0], other[0]) == (0, 0)

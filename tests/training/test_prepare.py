@@ -100,7 +100,11 @@ def test_how_long_the_loop_runs(base, task, tmp_path):
     options = fit_options(recipe_of(tables), objective, tmp_path)
     assert (options.steps, options.warmup, options.seconds) == (15, 7, 120.0)
     assert (options.evaluate_every, options.save_every) == (6, 6)
-    tables["fit"] = {"steps": 100, "warmup": 9, "evaluate_every": 7, "save_every": 8}
+    for evaluations, steps in ((2, 3), (4, 2), (5, 2), (6, 1), (100, 1)):
+        tables["fit"] = {"epochs": 2.5, "evaluations": evaluations}
+        options = fit_options(recipe_of(tables), objective, tmp_path)
+        assert (options.evaluate_every, options.save_every) == (steps, 6)
+    tables["fit"] = {"steps": 100, "warmup": 9, "evaluate_every": 7, "save_every": 8, "evaluations": 5}
     options = fit_options(recipe_of(tables), objective, tmp_path)
     assert (options.steps, options.warmup, options.seconds, options.bf16) == (100, 9, None, True)
     assert (options.evaluate_every, options.save_every) == (7, 8)

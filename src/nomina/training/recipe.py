@@ -123,7 +123,8 @@ class FitRecipe:
         compiled: compile the model first, which takes half a minute.
         patience: evaluations in a row that are no better than the best before training ends; 0: it does not matter.
         keep: "best", the weights with the best accuracy of all evaluations, that before training included, or "last".
-        evaluate_every, save_every, report_every: steps; 0: an epoch, at most 2000.
+        evaluations: how often in an epoch accuracy is measured, at least every 2000 steps.
+        evaluate_every, save_every, report_every: steps; 0: as ``evaluations`` says, or an epoch, at most 2000.
     """
 
     epochs: float = 1.0
@@ -140,6 +141,7 @@ class FitRecipe:
     seed: int = 0
     patience: int = 0
     keep: Literal["best", "last"] = "best"
+    evaluations: int = 1
     evaluate_every: int = 0
     save_every: int = 0
     report_every: int = 50
@@ -309,6 +311,7 @@ _LEAST: dict[str, float] = {
     "data.negatives": 1, "data.pool": 1, "data.held_out": 0, "data.dictionary": 1, "data.noise": 0, "data.hard": 0,
     "objective.margin": 0, "distil.weight": 0, "fit.steps": 0, "fit.minutes": 0, "fit.batch_size": 1, "fit.warmup": 0,
     "fit.weight_decay": 0, "fit.seed": 0, "fit.evaluate_every": 0, "fit.save_every": 0, "fit.report_every": 1,
+    "fit.evaluations": 1,
     "generation.window": 16, "generation.others": 1, "generation.bare": 0, "generation.around": 1, "generation.top": 1,
     "generation.smoothing": 0, "generation.beams": 1, "preference.beta": 0, "preference.margin": 0,
     "preference.weight": 0, "preference.likelihood": 0, "preference.others": 1, "preference.top": 2,

@@ -185,7 +185,7 @@ def fit_options(recipe: Recipe, objective: _Counted, folder: Path) -> FitOptions
         folder=folder,
         save_every=how.save_every or usual,
         report_every=how.report_every,
-        evaluate_every=how.evaluate_every or usual,
+        evaluate_every=how.evaluate_every or min(math.ceil(epoch / how.evaluations), _MOST_STEPS),
     )
 
 
