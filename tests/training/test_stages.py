@@ -72,6 +72,10 @@ def test_what_is_set_of_preferences_for_all_leaves_positive_only_stages_as_they_
     named = chosen(stages, (), ("corpus/preference.loss=cpo", "preference.top=7"), corpus=True)
     assert [stage.load(None, None).preference.loss for stage in named] == ["none", "dpo", "cpo", "dpo"]
     assert [stage.load(None, None).preference.top for stage in named] == [5, 7, 7, 7]
+    control = chosen(stages, (), ("corpus-negatives/preference.loss=none",), corpus=True)
+    assert [stage.load(None, None).preference.loss for stage in control] == ["none", "dpo", "none", "none"]
+    with pytest.raises(RecipeError, match=r"the stage corpus learns no preferences: leave out preference\.beta=2, or"):
+        chosen(stages, (), ("corpus/preference.beta=2",), corpus=True)
     positive = ("names-negatives", "corpus-negatives")
     with pytest.raises(RecipeError, match=r"no stage that runs learns preferences: .* NAME/preference\.loss=simpo"):
         chosen(stages, positive, ("preference.loss=simpo",), corpus=True)

@@ -75,7 +75,8 @@ def chosen(stages: Sequence[Stage], skip: Sequence[str], settings: Sequence[str]
         corpus: whether there is one; without it what learns from a corpus is left out.
 
     Raises:
-        RecipeError: no stage has such a name, none is left, or what is set of ``preference`` is for none of them.
+        RecipeError: no stage has such a name, none is left, or what is set of ``preference`` is for none of them, or
+            for one that has no loss in it.
     """
     names = [stage.name for stage in stages]
     given = [_given(text, names) for text in settings]
@@ -100,6 +101,10 @@ def _with(stage: Stage, given: Sequence[tuple[str | None, str]]) -> Stage:
     """A stage with what is set for it, or for all: that of preferences only where it learns them anyway."""
     own = [text for of, text in given if of == stage.name and _is_preference(text)]
     plain = stage._replace(settings=(*stage.settings, *own)).load(None, None).preference.loss == "none"
+    if plain and (vain := [text for text in own if parsed([text]).keys() != {"preference.loss"}]):
+        raise RecipeError(
+            f"the stage {stage.name} learns no preferences: leave out {vain[0]}, or set its preference.loss"
+        )
     told = [text for of, text in given if of == stage.name or (of is None and not (plain and _is_preference(text)))]
     return stage._replace(settings=(*stage.settings, *told))
 
