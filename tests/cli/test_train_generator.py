@@ -137,6 +137,27 @@ def test_every_stage_reads_mentions_as_the_model_before_it_does(train, tmp_path)
         assert record(output)["before"] == {**record(models[2])["best"], "step": 0}
 
 
+def stopped(*_):
+    raise KeyboardInterrupt
+
+
+def test_what_is_inherited_is_the_same_in_a_training_that_goes_on(train, tmp_path, monkeypatch):
+    path = corpus(tmp_path)
+    code, base, err = train("--set", "generation.bare=1", name="base")
+    assert code == 0, err
+    more = ["--corpus", path, "--dev", path]
+    _, whole, _ = train(*more, base=base, name="whole")
+    with monkeypatch.context() as patched:
+        patched.setattr(generative.Judge, "__call__", stopped)
+        code, _, _ = train(*more, base=base, name="parts")
+        assert code != 0
+    code, parts, err = train(*more, base=base, name="parts")
+    assert code == 0, err
+    assert "going on from step 2" in err
+    assert (whole / "generator.json").read_bytes() == (parts / "generator.json").read_bytes()
+    assert (whole / "model.safetensors").read_bytes() == (parts / "model.safetensors").read_bytes()
+
+
 @pytest.mark.parametrize(("bare", "reads"), [(1, False), (0.5, True)])
 def test_a_generator_that_saw_mentions_alone_is_asked_with_these_alone(train, bare: float, reads: bool):
     code, output, err = train("--set", f"generation.bare={bare}")
