@@ -24,12 +24,13 @@ PAPER = """The paper draws the same test set again, which makes any difference s
 trainings. Its tables differ: on AskAPatient ANGEL's fine-tuning has 89.9 in table 1 and 89.5 in table E, which has the
 figures at 5, and there these fall from 95.4 to 94.7 and 95.2. Prompt-BioEL ranks again what another model finds.
 
-Of NCBI the training on pairs of the third seed failed. Not pre-trained (BART's place in table 1): NCBI's generator has
-two fifths of the test set wrong, and gains more than any other. BioBART is not to be had here. Another base are the
-generators of the first pre-training ("Learning from negatives", "The four stages of ANGEL"): there pairs with the
-likelihood gained nothing on NCBI and 0.2 to 0.3 on AskAPatient's development set. Of pairs behind negatives of names
-(ANGEL, pre-trained and fine-tuned) one training ended, DPO on NCBI, of which no step was better than what it began as.
-Figures B and C of the paper need COMETA's and MedMentions' KBs, SNOMED CT and UMLS."""
+Of NCBI the training on pairs of the third seed failed. Not pre-trained (BART's place in table 1): NCBI's generator
+has two fifths of the test set wrong, and gains more than any other; the others of these were not trained on pairs.
+BioBART is not to be had here. Another base are the generators of the first pre-training ("Learning from negatives",
+"The four stages of ANGEL"): there pairs with the likelihood gained nothing on NCBI and 0.2 to 0.3 on AskAPatient's
+development set. Of pairs behind negatives of names (ANGEL, pre-trained and fine-tuned) one training ended, DPO on
+NCBI, of which no step was better than what it began as. Figures B and C of the paper need COMETA's and MedMentions'
+KBs, SNOMED CT and UMLS."""
 STAGES = """## ANGEL: negative-aware pre-training
 
 Tables 4 and C at 1 and 5, from the long pre-training: targets that are the most similar synonym ("positive",
