@@ -53,7 +53,7 @@ tune() { # MODEL NAME CORPUS OPTIONS...
     [ -e "$WORK/$2.ended" ] && return
     wait_for_room
     # shellcheck disable=SC2086
-    train generative finetune "$2" --model "$1" --corpus "$3" --no-context ${ways[${3%-*}]} "${@:4}" &
+    train generative finetune "$2" --model "$1" --corpus "$3" --no-context --memory 0.09 ${ways[${3%-*}]} "${@:4}" &
     sleep "$PAUSE"
 }
 pairs() { # TUNED NAME CORPUS BASE VARIANTS, OPTIONS...
@@ -61,16 +61,16 @@ pairs() { # TUNED NAME CORPUS BASE VARIANTS, OPTIONS...
     await "$1" || { cannot "$2" "$1" && return; }
     wait_for_room
     train angel corpus "$2" --model "$WORK/$1-${SEED:-0}" --corpus "$3" --base "$4" --no-context --lr 1e-5 \
-        --only "${@:5}" &
+        --memory 0.09 --only "${@:5}" &
     sleep "$PAUSE"
 }
 
 before_fine_tuning() {
     [ -e "$WORK/positive.ended" ] || train generative pretrain positive --base "$PRE" --similar --bare 1 --batch 1536 \
-        --repeat 2 --lr 1e-4 --minutes "$MINUTES" --evaluate-every 5000
+        --repeat 2 --lr 1e-4 --minutes "$MINUTES" --evaluate-every 5000 --memory 0.25
     await others || { cannot negative others && return; }
     [ -e "$WORK/negative.ended" ] || train angel names negative --model "$WORK/positive" --minutes "$MINUTES" \
-        --evaluate-every 5000
+        --evaluate-every 5000 --memory 0.25
 }
 [ -e "$WORK/others.ended" ] || {
     $python angel.py others --data "$DATA" --model "$BASE" --out "$DATA" --name others --device cpu \

@@ -8,7 +8,7 @@
 put together with ``cat``. A pre-training that is cut off goes on from its checkpoint in ``--work``; with ``--until`` it
 stops by itself after so many seconds of this call. Weights are chosen on development sets; a test set is looked at with
 ``--test``, once, with the chosen weights. Table 4: ``--target``, ``--names``, ``--no-prompt``, ``--no-context``. Beyond
-the paper: ``--copies`` noisy copies of each mention; ``--mix``: a share of the batches is pre-training text.
+the paper: ``--copies`` noisy copies of each mention; ``--mix``: a share of the batches is of ``generative_beside.py``.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ import random
 import tarfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 import transformers
 from align_data import merged, rows
+from generative_beside import BESIDE, beside
 from generative_eval import Bench, Dictionary, Judge, items
 from sapbert_align import say, versions
 
@@ -74,6 +73,8 @@ def prepared(arguments: argparse.Namespace) -> tuple[torch.device, Record]:
     say(versions(device))
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
+        if arguments.memory:
+            torch.cuda.set_per_process_memory_fraction(arguments.memory)
     arguments.out.mkdir(parents=True, exist_ok=True)
     return device, Record(arguments, device)
 
@@ -100,6 +101,7 @@ def common_options(description: str | None, stages: list[str]) -> argparse.Argum
     options.add_argument("--beams", type=int, default=5)
     options.add_argument("--no-prompt", action="store_true")
     options.add_argument("--pack", action=argparse.BooleanOptionalAction, default=True)
+    options.add_argument("--memory", type=float, help="share of the GPU's memory that may be taken")
     return options
 
 
@@ -126,10 +128,8 @@ def command_line() -> argparse.Namespace:
     fine.add_argument("--similarity", default="", help="the encoder's folder, for the targets encoder and sentence")
     fine.add_argument("--top", type=int, default=1)
     fine.add_argument("--names", default="all", choices=["all", "shortest", "random"])
-    fine.add_argument("--mix", type=float, default=0.0, help="share of batches that are pre-training text")
-    fine.add_argument(
-        "--mix-of", default="dictionary", choices=["dictionary", "names"], help="whose names are its text"
-    )
+    fine.add_argument("--mix", type=float, default=0.0, help="share of batches that are of what is trained beside")
+    fine.add_argument("--mix-of", default="dictionary", choices=BESIDE, help="which: see generative_beside.py")
     fine.add_argument("--test", action="store_true")
     arguments = options.parse_args()
     arguments.name = arguments.name or "-".join(
@@ -297,26 +297,8 @@ def training(
     own = Seq2SeqTraining(generator, made, options)
     if not arguments.mix:
         return AnyTraining(own, own.steps, seed)
-    text = KbText(mixed_in(arguments, dictionary), prompt, TextOptions(bare=float(arguments.no_context), seed=seed))
-    say(f"{text.count} names to mix in, after {time.monotonic() - STARTED:.0f} s")
-    mixed = Mixed(own, Seq2SeqTraining(generator, text, options), arguments.mix)
+    mixed = Mixed(own, beside(arguments, generator, dictionary, prompt, options, say), arguments.mix)
     return AnyTraining(mixed, mixed.steps(own.steps), seed)
-
-
-def mixed_in(arguments: argparse.Namespace, dictionary: Dictionary) -> Iterator[Named]:
-    """The concepts of the corpus's dictionary, without the corpus's mentions; or those of diseases and findings."""
-    if arguments.mix_of == "names":
-        areas = {identifier: area for identifier, area, _ in rows(arguments.data / "concepts.tsv.xz")}
-        names: dict[str, list[str]] = defaultdict(list)
-        for identifier, name in rows(arguments.data / "names.tsv.xz"):
-            if areas[identifier] == "d":
-                names[identifier].append(name)
-        yield from map(Named, names.values())
-        return
-    concepts = dictionary.concepts
-    ends = np.searchsorted(concepts.concept, np.arange(len(concepts.ids) + 1))
-    for first, end in pairwise(ends.tolist()):
-        yield Named([concepts.texts[row] for row in concepts.row[first:end].tolist()])
 
 
 def tuned(

@@ -5,10 +5,12 @@
 #
 # Three seeds on NCBI disease and BC5CDR, ten folds of AskAPatient (DATA by "generative_data.py --folds 10"), each the
 # way that its development set chose (generative_search.sh); the same ones not pre-trained; the ablations of table 4 on
-# NCBI disease and BC5CDR, one seed. What a training says is in OUT/NAME.txt; one that fails (WORK/NAME.failed, until
+# NCBI disease and BC5CDR, one seed; SEEDS and FOLDS: fewer or more. Each has a bound of the GPU's memory, so that
+# many run side by side. What a training says is in OUT/NAME.txt; one that fails (WORK/NAME.failed, until
 # the script starts again) does not stop the others.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}" "${SIDE_BY_SIDE:=8}"
+: "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
 rm -f "$WORK"/{pre,none,no-prompt,target-shortest,target-random,names}-*.failed
@@ -32,17 +34,17 @@ tune() { # MODEL NAME CORPUS OPTIONS...
 one() {
     # shellcheck disable=SC2086
     if $python generative.py finetune --data "$DATA" --work "$WORK" --out "$OUT/$2" --name "$2" --model "$1" \
-        --corpus "$3" --no-context --no-pack ${ways[${3%-*}]} "${@:4}" $OPTIONS > "$OUT/$2.txt" 2>&1; then
+        --corpus "$3" --no-context --no-pack --memory 0.09 ${ways[${3%-*}]} "${@:4}" $OPTIONS > "$OUT/$2.txt" 2>&1; then
         touch "$WORK/$2.ended"
     else
         touch "$WORK/$2.failed"
     fi
 }
 
-for seed in 0 1 2; do
+for seed in $SEEDS; do
     for corpus in bc5cdr ncbi; do tune "$PRE" "pre-$corpus-$seed" $corpus --seeds $seed --test; done
 done
-for fold in 0 1 2 3 4 5 6 7 8 9; do tune "$PRE" "pre-aap-$fold" "aap-$fold" --test; done
+for fold in $FOLDS; do tune "$PRE" "pre-aap-$fold" "aap-$fold" --test; done
 for corpus in bc5cdr aap-0 ncbi; do tune "$BASE" "none-$corpus" $corpus --test; done
 for corpus in bc5cdr ncbi; do
     tune "$PRE" "no-prompt-$corpus" $corpus --no-prompt

@@ -8,6 +8,7 @@ Writes to the folder ``--out``:
     concepts.tsv.xz    id, area ("d" for diseases and findings, "o" for all else), xrefs joined by a space
     dictionary.txt.xz  ids, name: MEDIC as BioSyn prepared it, without a mention of any corpus
     definitions.tsv.xz  with ``--definitions``: id, definition; only HPO has any here
+    lay.tsv.xz         id, name: the concepts of HPO that have a lay name, with all their names
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Concept(NamedTuple):
     names: list[str]
     xrefs: list[str]
     definition: str = ""
+    lay: bool = False
 
 
 def main() -> None:
@@ -63,6 +65,7 @@ def main() -> None:
     write(arguments.out / "names.tsv.xz", ((c.id, name) for c in concepts for name in c.names))
     write(arguments.out / "concepts.tsv.xz", ((c.id, c.area, " ".join(c.xrefs)) for c in concepts))
     write(arguments.out / "dictionary.txt.xz", dictionary(arguments.shared))
+    write(arguments.out / "lay.tsv.xz", ((c.id, name) for c in concepts if c.lay for name in c.names))
     if arguments.definitions:
         write(arguments.out / "definitions.tsv.xz", ((c.id, c.definition) for c in concepts if c.definition))
     print(f"{len(concepts)} concepts, {sum(len(c.names) for c in concepts)} names")
@@ -103,7 +106,8 @@ def phenotypes() -> Iterator[Concept]:
             xrefs = [_xref(*xref.split(":", 1)) for xref in entity.xrefs if ":" in xref]
             names = [entity.name, *(name.text for name in entity.names)]
             definition = " ".join((entity.definition or "").split())
-            yield Concept(entity.id, "d", distinct(names), [xref for xref in xrefs if xref], definition)
+            lay = any(name.kind == "layperson" for name in entity.names)
+            yield Concept(entity.id, "d", distinct(names), [xref for xref in xrefs if xref], definition, lay)
 
 
 def _rows(path: Path) -> Iterator[list[str]]:
