@@ -153,7 +153,7 @@ def _probe() -> Iterator[Run]:
 
 def _cascade() -> Iterator[Run]:
     """Encoders that a cascade asks beside generators of the same corpora."""
-    for task in _BIOSYN:
+    for task in (*_BIOSYN, "bc5cdr-c"):
         yield replace(_BERT, **_NAMES, task=task, base="mini", loss="marginal", epochs=5, seed=1)
     yield Run("aap-0", "mini", 7e-5, 9, "marginal", batch=128, seed=1)
 
