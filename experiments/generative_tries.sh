@@ -2,7 +2,7 @@
 # What the errors of fine-tuned generators ask for, tried on development sets, on one GPU; each that has ended
 # (WORK/NAME.ended) is not done again.
 #
-#     DATA=... OUT=... WORK=... BASE=SELF-ALIGNED-MINILM PRE=WORK/MODEL bash experiments/generative_tries.sh
+#     DATA=... OUT=... WORK=... BASE=SELF-ALIGNED-MINILM PRE=WORK/MODEL bash experiments/generative_tries.sh [layers] [beside]
 #
 # Beside the fine-tuning of generative_runs.sh: HPO's lay names, in its stead the names of all diseases and findings,
 # SapBERT's metric loss on the encoder. More layers of the decoder: two pre-trainings of MINUTES side by side, with
@@ -13,7 +13,7 @@ set -u
 : "${MINUTES:=3}" "${SIDE_BY_SIDE:=15}" "${PAUSE:=0.5}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
-rm -f "$WORK"/{lay,names,metric,three,six}-*.failed "$WORK"/{three,six}.failed
+rm -f "$WORK"/{lay,names-beside,metric,three,six}-*.failed "$WORK"/{three,six}.failed
 python=${PYTHON:-python3}
 
 declare -A ways=(
@@ -40,7 +40,12 @@ tune() { # MODEL NAME CORPUS OPTIONS...
     train finetune "$2" --model "$1" --corpus "$3" --no-context --memory 0.09 ${ways[${3%-*}]} "${@:4}" &
     sleep "$PAUSE"
 }
-layers() { # NAME LAYERS...
+layers() {
+    decoder three 1 3 5 &
+    decoder six 0 1 2 3 4 5 &
+    wait
+}
+decoder() { # NAME LAYERS...
     train pretrain "$1" --base "$BASE" --layers "${@:2}" --bare 1 --noise 0.3 --batch 1536 --repeat 2 \
         --minutes "$MINUTES" --evaluate-every 50000 --memory 0.25
     [ -e "$WORK/$1.ended" ] || return
@@ -49,7 +54,7 @@ layers() { # NAME LAYERS...
     tune "$WORK/$1" "$1-aap-0" aap-0
     wait
 }
-besides() {
+beside() {
     for corpus in ncbi aap-0; do
         tune "$PRE" "lay-$corpus" $corpus --mix 0.33 --mix-of lay
         tune "$PRE" "names-beside-$corpus" $corpus --mix 0.33 --mix-of names
@@ -58,7 +63,5 @@ besides() {
     wait
 }
 
-layers three 1 3 5 &
-layers six 0 1 2 3 4 5 &
-besides &
+for part in ${*:-layers beside}; do "$part" & done
 wait
