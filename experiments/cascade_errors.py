@@ -1,13 +1,14 @@
 """What cascades get wrong on development mentions, a sample of it sorted by kind.
 
-    python experiments/cascade_errors.py link --cascades KEPT [--read FILE] [--work DIR]
+    python experiments/cascade_errors.py link --cascades KEPT [--name bc5cdr] [--read FILE] [--work DIR]
     python experiments/cascade_errors.py sort
 
 ``KEPT``: what ``cascade_test.py --keep`` wrote. ``link``: the distinct pairs of mention and gold that the cascades of
 clean-kb and clean-raw get wrong by the protocol's rule; of each protocol ``SAMPLE`` are drawn, as many of each corpus,
-and written to ``results/cascade_errors.json`` with what each part alone answers; ``--read``: to a table for a reader
-too, with the text around. Cascades were fitted on such mentions too: a few weights, no model. ``sort`` adds the kinds
-that a reader gave them, in ``cascade_error_kinds.tsv`` (cell, mention, gold, kind); ``RESULTS.md`` counts them.
+and written to ``results/cascade_errors[_NAME].json`` with what each part alone answers; ``--read``: to a table for a
+reader too, with the text around. Cascades were fitted on such mentions too: a few weights, no model. ``sort`` adds the
+kinds that a reader gave the errors of all results, in ``cascade_error_kinds.tsv`` (cell, mention, gold, kind);
+``RESULTS.md`` counts them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from nomina.types import Document
 CORPORA = ("ncbi", "bc5cdr-d", "bc5cdr-c")
 PROTOCOLS = ("clean-kb", "clean-raw")
 KINDS = ROOT / "experiments" / "cascade_error_kinds.tsv"
-FILE = RESULTS / "cascade_errors.json"
+NAME = "cascade_errors"
 SAMPLE, SEED, DEPTH, SHOWN, AROUND = 50, 0, 20, 3, 80
 
 
@@ -64,11 +65,13 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("what", choices=("link", "sort"))
     options.add_argument("--cascades", type=Path)
+    options.add_argument("--name", default="", help="of the result, where there are several")
     options.add_argument("--read", type=Path)
     options.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "nomina-evaluation")
     arguments = options.parse_args()
     if arguments.what == "sort":
-        errors.sort(FILE, KINDS)
+        for path in sorted(RESULTS.glob(f"{NAME}*.json")):
+            errors.sort(path, KINDS)
         return
     shop, found, shown, made = Workshop(arguments.shared, arguments.work), {}, [], {}
     for protocol in PROTOCOLS:
@@ -81,12 +84,13 @@ def main() -> None:
             made[learnt["command"]] = learnt["commit"]
             shown += described(cell, documents, drawn(cases, SAMPLE // len(cells) + (number < SAMPLE % len(cells))))
             print(cell.task.name, found[cell.task.name], flush=True)
-    if arguments.read:
-        arguments.read.write_text("\n".join(table(shown)) + "\n", encoding="utf-8")
+            if arguments.read:
+                arguments.read.write_text("\n".join(table(shown)) + "\n", encoding="utf-8")
     for case in shown:
         del case["around"]
     trained = {"commands": list(made), "commit": next(iter(made.values()), None), "seed": NONE_DRAWN}
-    record("cascade_errors", found, seed=SEED, sample=SAMPLE, errors=shown, trained=trained)
+    name = "_".join(filter(None, (NAME, arguments.name)))
+    record(name, found, seed=SEED, sample=SAMPLE, errors=shown, trained=trained)
 
 
 def cells_of(protocol: str, kept: Path, shop: Workshop) -> Iterator[Cell]:

@@ -35,7 +35,8 @@ def cells(script, make_kb, monkeypatch, tmp_path):
     for module in (tested, mistakes):
         monkeypatch.setattr(module, "Workshop", lambda shared, work: kbs.__getitem__)
     monkeypatch.setattr(common, "RESULTS", tmp_path)
-    monkeypatch.setattr(mistakes, "FILE", tmp_path / "cascade_errors.json")
+    monkeypatch.setattr(mistakes, "RESULTS", tmp_path)
+    monkeypatch.setattr(mistakes, "KINDS", tmp_path / "kinds.tsv")
     monkeypatch.setattr(tested, "parts_of", lambda arguments: PARTS)
     dev, test = documents, lambda: TEST
     reads = [lambda shop: test(), lambda shop: documents()[:4], lambda shop: dev()]
@@ -104,8 +105,8 @@ def test_errors_are_drawn_with_what_each_part_says(cells, script, monkeypatch):
     mistakes, kept = script("cascade_errors"), cells.folder / "kept"
     cells("cascade_test", "ncbi", "--protocols", "clean-kb", "clean-raw", "--encoder", ENCODER, "--keep", kept)
     monkeypatch.setattr(mistakes, "SAMPLE", 5)
-    cells("cascade_errors", "link", "--cascades", kept, "--read", cells.folder / "read.tsv")
-    result = cells.results("cascade_errors")
+    cells("cascade_errors", "link", "--cascades", kept, "--name", "some", "--read", cells.folder / "read.tsv")
+    result = cells.results("cascade_errors_some")
     shown = result["errors"]
     assert [case["corpus"] for case in shown] == ["ncbi_clean-kb"] * 5 + ["ncbi_clean-raw"] * 5
     assert len({(case["corpus"], case["mention"], *case["gold"]) for case in shown}) == 10
@@ -121,6 +122,10 @@ def test_errors_are_drawn_with_what_each_part_says(cells, script, monkeypatch):
     assert (counts["mentions"], counts["fitted_on"]) == (64, 64)
     (made,) = result["trained"]["commands"]
     assert made.startswith("python experiments/cascade_test.py ncbi --protocols clean-kb clean-raw")
+    kinds = ["\t".join((case["corpus"], case["mention"], " ".join(case["gold"]), "a kind")) for case in shown]
+    (cells.folder / "kinds.tsv").write_text("\n".join(("a head", *kinds)) + "\n", "utf-8")
+    cells("cascade_errors", "sort")
+    assert {case["kind"] for case in cells.results("cascade_errors_some")["errors"]} == {"a kind"}
 
 
 def test_a_composite_has_an_answer_for_each_part(script, make_kb):
