@@ -7,8 +7,8 @@
 clean-kb and clean-raw get wrong by the protocol's rule; of each protocol ``SAMPLE`` are drawn, as many of each corpus,
 and written to ``results/cascade_errors[_NAME].json`` with what each part alone answers; ``--read``: to a table for a
 reader too, with the text around. Cascades were fitted on such mentions too: a few weights, no model. ``sort`` adds the
-kinds that a reader gave the errors of all results, in ``cascade_error_kinds.tsv`` (cell, mention, gold, kind);
-``RESULTS.md`` counts them.
+kinds and remedies that a reader gave the errors of all results, in ``cascade_error_kinds.tsv`` (cell, mention, gold,
+kind, remedy); ``RESULTS.md`` counts them.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ def main() -> None:
             cases, counts = wrong(cell, documents, cell.task.train(shop))
             learnt = fitted_as(arguments.cascades, cell)
             found[cell.task.name] = counts | {"fitted_on": learnt["mentions"]}
-            made[learnt["command"]] = learnt["commit"]
+            made[learnt["command"]] = learnt["commit"] or ""
             shown += described(cell, documents, drawn(cases, SAMPLE // len(cells) + (number < SAMPLE % len(cells))))
             print(cell.task.name, found[cell.task.name], flush=True)
             if arguments.read:
                 arguments.read.write_text("\n".join(table(shown)) + "\n", encoding="utf-8")
     for case in shown:
         del case["around"]
-    trained = {"commands": list(made), "commit": next(iter(made.values()), None), "seed": NONE_DRAWN}
+    trained = {"commands": list(made), "commit": ", ".join(dict.fromkeys(made.values())), "seed": NONE_DRAWN}
     name = "_".join(filter(None, (NAME, arguments.name)))
     record(name, found, seed=SEED, sample=SAMPLE, errors=shown, trained=trained)
 

@@ -35,24 +35,38 @@ BC5CDR-c was not kept.
 """
 ERRORS = """## What cascades get wrong
 
-{count} errors of development mentions of {corpora}, {each} of either protocol, drawn from the distinct ones of fitted
-cascades and sorted by kind by a reader; BC5CDR's were not read. They have {texts} texts, capitals and punctuation
-aside, of which {both} stand under both protocols. The cascades are not those of the tables: their few weights were
-learnt on {fitted} mentions of the same set, by the commands under "Runs", and such mentions are partly among the
-errors. For {near} errors the right concept is among the cascade's 20 best, for {alone} it is the first of a part alone
-({parts}); {seen} of the mentions stand in the training set.
-
-Most are decided by annotators and dictionaries: which of two related concepts is meant, and names that the dictionary
-gives to another concept. Several concepts in one mention can be had right only by taking the mention apart before it
-is linked; abbreviations, genes in the place of diseases and homonyms need the text, which this generator does not
-read. Names of nearly the same words are found by other parts and voted down by the generator, which prefers what
-training has shown.
+{count} errors of development mentions, of either protocol {shares}, drawn from the distinct
+ones of fitted cascades; a reader gave each a kind and the remedy that it asks for. They have {texts} texts, capitals
+and punctuation aside, of which {both} stand under both protocols. BC5CDR's cascades are those of the tables above,
+NCBI's are not. The few weights were learnt on mentions of the same set, by the commands under "Runs", and such mentions
+are among the errors. Found: how often the right concept is among the cascade's 20 best, is the first of any part alone,
+and of each.
+"""
+KINDS = """Errors of diseases are mostly decided by annotators and dictionaries: which of two related concepts is meant,
+and, of NCBI, names that the dictionary gives to another concept. Several concepts in one mention can be had right only
+by taking the mention apart before it is linked; genes in the place of diseases and homonyms need the text, which this
+generator does not read. More than half of the chemicals' errors are brands, codes, formulas and short forms, which
+share no word with any name that their concept has here. Names of nearly the same words are found by other parts and
+voted down by the generator, which prefers what training has shown.
+"""
+REMEDIES = """What the reader took each to ask for. None: gold is no better than the answer, or the training set has the
+mention as another concept. Weighed otherwise: a part alone is right, and one can see why. In brackets: "Mellaril
+(thioridazine)", or "PA" where the text defines "PAs"; clean-kb has no texts, so that it cannot help there. One record:
+the dictionary has the disease twice, and the annotators took the other.
+"""
+REMEDIED = """Training mentions as names, votes of parts and mentions taken apart are tried below. Of BC5CDR-d little
+asks for the first: the encoder of this cascade was fine-tuned on these mentions, which that of the cascade below was
+not, and what is still wrong of them mostly stands in the training set as another concept. As little is to be taken
+apart. Votes are asked for more often than they help. Chemicals ask for names, from the text or from other vocabularies:
+neither the encoder that nomina comes with nor the generator can guess them.
 """
 PARTS = {"dictionary": "dictionary", "tfidf": "TF-IDF", "embedding": "embedding", "generative": "generator"}
 PROTOCOLS = ("as-published", "as-published-generative", "clean-kb", "clean-raw")
 CORPORA = ("ncbi", "bc5cdr-d", "bc5cdr-c", "bc5cdr", "aap-0")
 COLUMNS = ("corpus", "mentions", "target", "published", "encoder", "cascade", "strict", *PARTS.values(), "ahead",
            "ECE on dev")  # fmt: skip
+READ = ("cell", "fitted on", "mentions", "right", "distinct errors", "read", "found among 20", "found by a part",
+        *PARTS.values(), "in the training set")  # fmt: skip
 LEAST = 0.001
 
 Papers = Mapping[str, Sequence[dict[str, Any]]]
@@ -70,7 +84,7 @@ def section(results: Path, papers: Papers) -> Iterator[str]:
                 yield from table(COLUMNS, (row(one, papers) for one in sorted(some, key=_corpus)))
                 yield ""
         yield AFTER
-    yield from errors(read(results, "cascade_errors.json"))
+    yield from errors(read(results, "cascade_errors*.json"))
 
 
 def _corpus(result: dict[str, Any]) -> int:
@@ -127,32 +141,53 @@ def ahead(metrics: dict[str, Any]) -> str:
 
 
 def errors(found: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """A row a kind, the most frequent first, with how many of each cell and the shortest of them."""
+    """A row for each cell that was read; then one for each kind and one for each remedy, the most frequent first."""
     cases = [case for result in found for case in result["errors"] if "kind" in case]
     if not cases:
         return
-    near, seen = sum(case["place"] is not None for case in cases), sum(case["seen"] for case in cases)
-    alone = sum(any(part["right"] for part in case["parts"].values()) for case in cases)
-    parts = ", ".join(
-        f"{name} {sum(c['parts'][part]['right'] for c in cases if part in c['parts'])}" for part, name in PARTS.items()
-    )
-    fitted = " and ".join(dict.fromkeys(f"{one['fitted_on']:,}" for one in found[0]["metrics"].values()))
-    texts = _texts(cases)
+    texts, cells = _texts(cases), {cell: counts for result in found for cell, counts in result["metrics"].items()}
+    of_corpora = (dict.fromkeys(_named(cell).split(",")[0] for cell in result["metrics"]) for result in found)
     yield ERRORS.format(
-        count=len(cases), each=found[0]["sample"], near=near, alone=alone, parts=parts, seen=seen, fitted=fitted,
-        corpora=" and ".join(dict.fromkeys(NAMES[case["corpus"].split("_")[0]] for case in cases)),
-        texts=len(texts), both=sum(len(protocols) > 1 for protocols in texts.values()),
+        count=len(cases), texts=len(texts), both=sum(len(protocols) > 1 for protocols in texts.values()),
+        shares=", ".join(f"{one['sample']} of {' and '.join(of)}" for one, of in zip(found, of_corpora, strict=True)),
     )  # fmt: skip
-    kinds: dict[str, list[dict[str, Any]]] = {}
-    for case in cases:
-        kinds.setdefault(case["kind"], []).append(case)
-    columns = sorted({tuple(case["corpus"].split("_")) for case in cases}, key=_place)
-    rows = []
-    for kind, some in sorted(kinds.items(), key=lambda each: (-len(each[1]), each[0])):
-        counts = [str(sum(case["corpus"] == "_".join(cell) for case in some)) for cell in columns]
-        rows.append([kind, *counts, example(min(some, key=_length))])
-    yield from table(["kind", *(f"{NAMES[corpus]}, {protocol}" for corpus, protocol in columns), "for example"], rows)
+    yield from table(READ, (_read(cell, cells[cell], cases) for cell in sorted(cells, key=_place)))
     yield ""
+    yield KINDS
+    yield from counted(cases, "kind")
+    yield ""
+    yield REMEDIES
+    yield from counted(cases, "remedy")
+    yield ""
+    yield REMEDIED
+
+
+def _read(cell: str, counts: dict[str, Any], cases: Sequence[dict[str, Any]]) -> list[str]:
+    """How many of a cell's errors were read, and what finds the right concept."""
+    some = [case for case in cases if case["corpus"] == cell]
+    alone = [sum(case["parts"].get(part, {}).get("right", False) for case in some) for part in PARTS]
+    reached = sum(any(part["right"] for part in case["parts"].values()) for case in some)
+    found = [sum(case["place"] is not None for case in some), reached, *alone, sum(case["seen"] for case in some)]
+    totals = [f"{counts[what]:,}" for what in ("fitted_on", "mentions", "right", "distinct_errors")]
+    return [_named(cell), *totals, str(len(some)), *map(str, found)]
+
+
+def counted(cases: Sequence[dict[str, Any]], what: str) -> Iterator[str]:
+    """How many errors of each cell have each value of a field, with the shortest of them."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for case in cases:
+        groups.setdefault(case[what], []).append(case)
+    cells = sorted({case["corpus"] for case in cases}, key=_place)
+    rows = []
+    for value, some in sorted(groups.items(), key=lambda each: (-len(each[1]), each[0])):
+        counts = [str(sum(case["corpus"] == cell for case in some)) for cell in cells]
+        rows.append([value, *counts, example(min(some, key=_length))])
+    yield from table([what, *map(_named, cells), "for example"], rows)
+
+
+def _named(cell: str) -> str:
+    corpus, protocol = cell.split("_")
+    return f"{NAMES[corpus].partition(',')[0]}, {protocol}"
 
 
 def _texts(cases: Sequence[dict[str, Any]]) -> dict[str, set[str]]:
@@ -174,5 +209,6 @@ def _length(case: dict[str, Any]) -> tuple[int, str]:
     return len(example(case)), case["mention"]
 
 
-def _place(cell: tuple[str, ...]) -> tuple[int, int]:
-    return PROTOCOLS.index(cell[1]), CORPORA.index(cell[0])
+def _place(cell: str) -> tuple[int, int]:
+    corpus, protocol = cell.split("_")
+    return PROTOCOLS.index(protocol), CORPORA.index(corpus)

@@ -174,14 +174,18 @@ def drawn(wrong: list[Case]) -> list[Case]:
 
 
 def sort(path: Path, kinds: Path) -> None:
-    """Write the kinds of a table into the errors of a result; ends with one line where an error has none."""
+    """Write the kinds of a table, and the remedies where it has them, into the errors of a result.
+
+    Raises:
+        SystemExit: an error has no kind.
+    """
     result = json.loads(path.read_text(encoding="utf-8"))
-    given = {tuple(row[:3]): row[3] for row in rows(kinds)}
+    given = {tuple(row[:3]): row[3:] for row in rows(kinds)}
     for error in result["errors"]:
         key = error["corpus"], error["mention"], " ".join(error["gold"])
         if key not in given:
             raise SystemExit(f"{kinds} has no kind for {key}: read the error and add a line")
-        error["kind"] = given[key]
+        error.update(zip(("kind", "remedy"), given[key], strict=False))
     with atomic(path) as temporary:
         temporary.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -96,9 +96,8 @@ def _seeds(result: dict[str, Any]) -> str:
 
 
 def shown(commit: str | None) -> str:
-    """A commit, shortened, with the mark of changes behind it."""
-    hash, mark = re.fullmatch(r"([0-9a-f]*)(.*)", commit or "").groups()  # type: ignore[union-attr]
-    return hash[:LENGTH] + mark
+    """A commit or several, shortened, with the mark of changes behind it."""
+    return re.sub(rf"([0-9a-f]{{{LENGTH}}})[0-9a-f]*", r"\1", commit or "")
 
 
 def _benchmark(path: Path) -> list[str]:

@@ -185,31 +185,41 @@ def test_rows_stand_beside_targets_and_papers(script, tmp_path):
     ]  # fmt: skip
 
 
-def test_errors_by_kind(script, tmp_path):
-    def case(corpus, mention, kind, right, place):
+def test_errors_by_kind_and_remedy(script, tmp_path):
+    def case(corpus, mention, kind, remedy, right, place):
         parts = {"dictionary": {"right": right, "name": "x"}}
-        return {"corpus": corpus, "mention": mention, "kind": kind, "parts": parts, "place": place, "seen": right,
-                "answers": [["y [z]"]], "gold_names": ["g"]}  # fmt: skip
+        return {"corpus": corpus, "mention": mention, "kind": kind, "remedy": remedy, "parts": parts, "place": place,
+                "seen": right, "answers": [["y [z]"]], "gold_names": ["g"]}  # fmt: skip
 
-    cases = [
-        case("ncbi_clean-raw", "Mention (x)", "kind a", True, 2),
-        case("bc5cdr-d_clean-kb", "m", "other", False, None),
-        case("ncbi_clean-kb", "mention x", "kind a", False, 4),
+    def cell(fitted_on):
+        return {"fitted_on": fitted_on, "mentions": 1500, "right": 1400, "distinct_errors": 60}
+
+    ncbi = [
+        case("ncbi_clean-raw", "Mention (x)", "kind a", "the text", True, 2),
+        case("ncbi_clean-kb", "mention x", "kind a", "none", False, 4),
     ]
-    counts = {"ncbi_clean-kb": {"fitted_on": 1200}, "ncbi_clean-raw": {"fitted_on": 900}}
-    made = {"name": "cascade_errors", "sample": 2, "errors": cases, "metrics": counts}
-    (tmp_path / "cascade_errors.json").write_text(json.dumps(made), encoding="utf-8")
+    cdr = [case("bc5cdr-d_clean-kb", "m", "other", "none", False, None)]
+    for name, sample, cases, metrics in (
+        ("cascade_errors", 2, ncbi, {"ncbi_clean-kb": cell(1200), "ncbi_clean-raw": cell(900)}),
+        ("cascade_errors_bc5cdr", 1, cdr, {"bc5cdr-d_clean-kb": cell(4000)}),
+    ):
+        made = {"name": name, "sample": sample, "errors": cases, "metrics": metrics}
+        (tmp_path / f"{name}.json").write_text(json.dumps(made), encoding="utf-8")
     tables = script("cascade_test_tables")
     lines = "\n".join(tables.section(tmp_path, {})).splitlines()
     told = " ".join(lines)
-    assert "3 errors of development mentions of NCBI and BC5CDR-d, 2 of either protocol" in told
+    assert "3 errors of development mentions, of either protocol 2 of NCBI, 1 of BC5CDR-d, drawn" in told
     assert "They have 2 texts, capitals and punctuation aside, of which 1 stand under both" in told
-    assert "on 1,200 and 900 mentions" in told
-    assert "For 2 errors the right concept" in told
-    assert "for 1 it is the first of a part alone (dictionary 1, TF-IDF 0, embedding 0, generator 0)" in told
     assert [line for line in lines if line.startswith("| ")] == [
+        "| " + " | ".join(tables.READ) + " |",
+        "| NCBI, clean-kb | 1,200 | 1,500 | 1,400 | 60 | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |",
+        "| BC5CDR-d, clean-kb | 4,000 | 1,500 | 1,400 | 60 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |",
+        "| NCBI, clean-raw | 900 | 1,500 | 1,400 | 60 | 1 | 1 | 1 | 1 | 0 | 0 | 0 | 1 |",
         "| kind | NCBI, clean-kb | BC5CDR-d, clean-kb | NCBI, clean-raw | for example |",
         "| kind a | 1 | 0 | 1 | mention x: y [z], not g |",
         "| other | 0 | 1 | 0 | m: y [z], not g |",
+        "| remedy | NCBI, clean-kb | BC5CDR-d, clean-kb | NCBI, clean-raw | for example |",
+        "| none | 1 | 1 | 0 | m: y [z], not g |",
+        "| the text | 0 | 0 | 1 | Mention (x): y [z], not g |",
     ]
     assert list(script("cascade_tables").section(tmp_path)) == []

@@ -82,6 +82,9 @@ def test_every_error_needs_a_kind(script, tmp_path):
     kinds.write_text("corpus\tmention\tgold\tkind\nncbi\tmi\tC1 9\tabbreviation\n", encoding="utf-8")
     errors.sort(result, kinds)
     assert json.loads(result.read_text(encoding="utf-8"))["errors"][0]["kind"] == "abbreviation"
+    kinds.write_text("corpus\tmention\tgold\tkind\tremedy\nncbi\tmi\tC1 9\tabbreviation\tthe text\n", encoding="utf-8")
+    errors.sort(result, kinds)
+    assert json.loads(result.read_text(encoding="utf-8"))["errors"][0]["remedy"] == "the text"
     kinds.write_text("corpus\tmention\tgold\tkind\n", encoding="utf-8")
     with pytest.raises(SystemExit, match=r"no kind for \('ncbi', 'mi', 'C1 9'\)"):
         errors.sort(result, kinds)
