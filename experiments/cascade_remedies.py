@@ -167,9 +167,14 @@ def reach(base: Fitted) -> dict[str, Any]:
 
 
 def against(new: Hits, old: Hits, dev: Dev) -> dict[str, Any]:
-    """A remedy beside the cascade without it, in percent and points; the distinct texts that it wins and loses."""
-    paired, exact = paired_bootstrap(new, old, dev.groups), mcnemar(new, old)
-    texts = np.array([query.mention.text for query in dev.queries], object)
+    """A remedy beside the cascade without it; see ``compared``."""
+    return compared(new, old, dev.groups, [query.mention.text for query in dev.queries])
+
+
+def compared(new: Hits, old: Hits, documents: Sequence[str], mentions: Sequence[str]) -> dict[str, Any]:
+    """One beside another, in percent and points; the distinct texts that it wins and loses."""
+    paired, exact = paired_bootstrap(new, old, documents), mcnemar(new, old)
+    texts = np.array(mentions, object)
     return {
         "accuracy": round(100 * float(new.mean()), 2),
         "difference": round(100 * paired.difference, 2),
