@@ -12,7 +12,7 @@
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}" "${SIDE_BY_SIDE:=15}"
 : "${MINUTES:=1.6}" "${PROCESSES:=8}" "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}" "${PT_FOLDS:=0 1 2}"
-: "${PAUSE:=0.5}"
+: "${NONE:=0 1 2}" "${PAUSE:=0.5}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
 rm -f "$WORK"/{others,positive,negative}.failed
@@ -120,8 +120,11 @@ behind_negatives() {
     wait
 }
 not_pre_trained() {
-    for corpus in ncbi bc5cdr aap-0; do
-        pairs "none-$corpus" "angel-none-$corpus" $corpus "$BASE" paper likelihood --test
+    for seed in $NONE; do
+        for corpus in ncbi bc5cdr; do
+            SEED=$seed pairs "none-$corpus-$seed" "angel-none-$corpus-$seed" $corpus "$BASE" paper likelihood --test
+        done
+        pairs "none-aap-$seed" "angel-none-aap-$seed" "aap-$seed" "$BASE" paper likelihood --test
     done
     wait
 }

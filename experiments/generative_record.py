@@ -17,13 +17,13 @@ from common import record
 
 OPTIONS = (
     "batch", "lr", "minutes", "epochs", "smoothing", "noise", "bare", "window", "repeat", "similar", "no_context",
-    "target", "top", "names", "copies", "mix", "mix_of", "beta", "likelihood", "others",
+    "target", "top", "names", "copies", "mix", "mix_of", "beta", "likelihood", "others", "layers",
 )  # fmt: skip
 """Of the command line; what a stage does not have is left out."""
 ELSEWHERE = {
     "pretrain": ("epochs", "target", "top", "names", "no_context", "mix", "mix_of"),
     "names": ("no_context",),
-    "finetune": ("minutes", "bare", "repeat", "similar"),
+    "finetune": ("minutes", "bare", "repeat", "similar", "layers"),
     "corpus": ("minutes", "repeat", "others"),
 }
 """What the command line of a stage has and does not use."""
@@ -72,8 +72,9 @@ def training(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def used(given: dict[str, Any]) -> list[str]:
-    """The options that a stage uses."""
+    """The options that a stage uses; one with similar targets goes on from a model that has its layers."""
     without = [key for key, of in (("copies", "noise"), ("mix_of", "mix")) if not given.get(of)]
+    without += ["layers"] if given.get("similar") else []
     return [key for key in OPTIONS if key not in (*ELSEWHERE[given["stage"]], *without)]
 
 

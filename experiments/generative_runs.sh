@@ -4,13 +4,13 @@
 #     DATA=... OUT=... WORK=... BASE=SELF-ALIGNED-MINILM PRE=WORK/MODEL bash experiments/generative_runs.sh
 #
 # Three seeds on NCBI disease and BC5CDR, ten folds of AskAPatient (DATA by "generative_data.py --folds 10"), each the
-# way that its development set chose (generative_search.sh); the same ones not pre-trained; the ablations of table 4 on
-# NCBI disease and BC5CDR, one seed; SEEDS and FOLDS: fewer or more. Each has a bound of the GPU's memory, so that
-# many run side by side. What a training says is in OUT/NAME.txt; one that fails (WORK/NAME.failed, until
-# the script starts again) does not stop the others.
+# way that its development set chose (generative_search.sh); the same ones not pre-trained, three seeds and folds (NONE);
+# the ablations of table 4 on NCBI disease and BC5CDR, one seed. SEEDS, FOLDS: fewer or more. Each has a bound of the
+# GPU's memory, so that many run side by side. What a training says is in OUT/NAME.txt; one that fails
+# (WORK/NAME.failed, until the script starts again) does not stop the others.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}" "${SIDE_BY_SIDE:=8}"
-: "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}"
+: "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}" "${NONE:=0 1 2}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
 rm -f "$WORK"/{pre,none,no-prompt,target-shortest,target-random,names}-*.failed
@@ -45,7 +45,10 @@ for seed in $SEEDS; do
     for corpus in bc5cdr ncbi; do tune "$PRE" "pre-$corpus-$seed" $corpus --seeds $seed --test; done
 done
 for fold in $FOLDS; do tune "$PRE" "pre-aap-$fold" "aap-$fold" --test; done
-for corpus in bc5cdr aap-0 ncbi; do tune "$BASE" "none-$corpus" $corpus --test; done
+for seed in $NONE; do
+    for corpus in bc5cdr ncbi; do tune "$BASE" "none-$corpus-$seed" $corpus --seeds $seed --test; done
+    tune "$BASE" "none-aap-$seed" "aap-$seed" --test
+done
 for corpus in bc5cdr ncbi; do
     tune "$PRE" "no-prompt-$corpus" $corpus --no-prompt
     for how in shortest random; do
