@@ -26,7 +26,7 @@ COLUMNS = {
 NAMES = {**CORPORA, "aap-0": "AskAPatient, fold 0"}
 SURE = 0.95
 """Where a result does not say it: it was always this at first."""
-ELSEWHERE = ("cascade_test_", "cascade_errors", "cascade_remedies")
+ELSEWHERE = ("cascade_test_", "cascade_errors", "cascade_remedies", "cascade_brackets")
 """Results of which other modules tell."""
 _LEAST = 0.001
 

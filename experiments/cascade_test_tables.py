@@ -58,7 +58,7 @@ REMEDIED = """Training mentions as names, votes of parts and mentions taken apar
 asks for the first: the encoder of this cascade was fine-tuned on these mentions, which that of the cascade below was
 not, and what is still wrong of them mostly stands in the training set as another concept. As little is to be taken
 apart. Votes are asked for more often than they help. Chemicals ask for names, from the text or from other vocabularies:
-neither the encoder that nomina comes with nor the generator can guess them.
+neither the encoder that nomina comes with nor the generator can guess them. Those in brackets are tried below.
 """
 PARTS = {"dictionary": "dictionary", "tfidf": "TF-IDF", "embedding": "embedding", "generative": "generator"}
 PROTOCOLS = ("as-published", "as-published-generative", "clean-kb", "clean-raw")

@@ -175,3 +175,21 @@ def test_the_tables_say_what_each_remedy_changes(script, tmp_path):
         " +1.2 [-0.5, +3.0], 7 won, 2 lost, p = 0.250 |",
     ]
     assert list(script("cascade_tables").section(tmp_path)) == []
+
+
+def test_the_tables_say_what_names_in_brackets_change(script, tmp_path):
+    figures = {
+        "mentions": 1000, "documents": 20, "right": 800, "read": {"mentions": 30, "before": 10, "after": 25},
+        "accuracy": 81.5, "difference": 1.5, "interval": [0.5, 3.0], "gained": 16, "lost": 1, "mcnemar_p": 0.25,
+        "train": {"mentions": 1200, "right": 1100},
+    }  # fmt: skip
+    made = {"name": "cascade_brackets", "metrics": {"bc5cdr-c": figures}}
+    (tmp_path / "cascade_brackets.json").write_text(json.dumps(made), encoding="utf-8")
+    tables = script("cascade_remedies_tables")
+    lines = "\n".join(tables.section(tmp_path)).splitlines()
+    assert [line for line in lines if line.startswith("| ")] == [
+        "| " + " | ".join(tables.BRACKETS_COLUMNS) + " |",
+        "| BC5CDR-c | 1,000 | 80.0 | 30 | 10 → 25 |"
+        " 81.5 (+1.5 [+0.5, +3.0], 16 won, 1 lost, p = 0.250) | 1,200 | 1,100 |",
+    ]
+    assert list(script("cascade_tables").section(tmp_path)) == []
