@@ -11,7 +11,7 @@
 # until the script starts again) stops those that go on from it alone.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}" "${SIDE_BY_SIDE:=15}"
-: "${MINUTES:=1.6}" "${PROCESSES:=8}" "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}" "${PT_FOLDS:=0 1 2}"
+: "${MINUTES:=2.5}" "${PROCESSES:=8}" "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}" "${PT_FOLDS:=0 1 2}"
 : "${NONE:=0 1 2}" "${PAUSE:=0.5}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
@@ -67,10 +67,10 @@ pairs() { # TUNED NAME CORPUS BASE VARIANTS, OPTIONS...
 
 before_fine_tuning() {
     [ -e "$WORK/positive.ended" ] || train generative pretrain positive --base "$PRE" --similar --bare 1 --batch 1536 \
-        --repeat 2 --lr 1e-4 --minutes "$MINUTES" --evaluate-every 5000 --memory 0.25
+        --repeat 2 --lr 1e-4 --minutes "$MINUTES" --evaluate-every 5000 --memory 0.5
     await others || { cannot negative others && return; }
     [ -e "$WORK/negative.ended" ] || train angel names negative --model "$WORK/positive" --minutes "$MINUTES" \
-        --evaluate-every 5000 --memory 0.25
+        --evaluate-every 5000 --memory 0.5
 }
 [ -e "$WORK/others.ended" ] || {
     $python angel.py others --data "$DATA" --model "$BASE" --out "$DATA" --name others --device cpu \

@@ -15,25 +15,24 @@ Tables 1, 2, 3 and 7 of the paper: test sets at 1 and 5 names, any id, "as-publi
 generator of "Generation" (29.9M parameters; the paper's BART-large has 406M), without a text around the mention, from
 the long pre-training, fine-tuned as the development sets chose. NCBI: mentions of that protocol and, as in the
 papers, BioSyn's dictionary, which holds the mentions of the sets before; against MEDIC itself, as in that protocol's
-own table, the same model has less ("Cascade, test sets"). Mean ± deviation at 1 over {seeds} seeds, of AskAPatient
-over {folds} folds; "not pre-trained": one seed or fold, of NCBI and AskAPatient trained on a CPU in float32. Empty
-below: trainings that ended for want of memory on the GPU that they shared. Figures are stored with two decimals, so
-that the last digit shown may be one off.
+own table, the same model has less ("Cascade, test sets"). Mean ± deviation at 1 over seeds, {seeds},
+or the {folds} folds of AskAPatient; "not pre-trained": over the first {none} of them. Figures are stored with two
+decimals, so that the last digit shown may be one off.
 
-Pre-training, points at 1: {gains}.
+Pre-training, points at 1, of the same seeds and folds: {gains}.
 
 The decoder of ours begins with random weights, the paper's as BART's. Of NCBI fine-tuning shows it 5,134 mentions and
-nothing else: without pre-training it hardly learns to write, and is still far from where more epochs would take it.
-Of BC5CDR half of the batches of fine-tuning are names of the dictionary, a pre-training of its own. AskAPatient's
-1,040 names are learnt from 15,000 mentions with two noisy copies of each: there pre-training is worth nothing, where
+nothing else: without pre-training it hardly learns to write, and is still far from where more epochs would take it. Of
+BC5CDR half of the batches of fine-tuning are names of the dictionary, a pre-training of its own. AskAPatient's 1,040
+names are learnt from 15,000 mentions with two noisy copies of each: there pre-training is worth next to nothing, where
 the paper's brings half a point. All are below the paper's, whose model is fourteen times as large, has seen UMLS and
 reads the text around.
 """
 SHARED = """
 {names} are names of two concepts each in AskAPatient's labels.
-All trainings and figures of generators on this page counted them for one, so that {lost} of {mentions:,} test
-mentions of the ten folds ({points:.1f} points) could not be right, as they could for encoders. They are read rightly
-since; nothing was trained anew.
+The tables of this section
+and of "ANGEL: ..." read them so; earlier ones ("Generation", "Learning from negatives", cascades) counted them for one,
+so that {lost} of {mentions:,} test mentions of the ten folds ({points:.1f} points) could not be right there.
 """
 STARTS = """
 Table 3: what the generator begins as, zero-shot and fine-tuned. The paper's: test sets at 1, with the text around;
@@ -60,8 +59,6 @@ CHANGES = {
     "names-shortest": "names: the shortest of each concept",
     "names-random": "names: a random one of each concept",
 }
-NOT_PRE_TRAINED = {"ncbi": "none-ncbi", "bc5cdr": "none-bc5cdr", "askapatient": "none-aap-0"}
-"""Those that were not pre-trained, of the first seed or fold."""
 SYSTEMS = ("GenBioEL, fine-tuned", "GenBioEL, pre-trained and fine-tuned")
 FOLDS = range(10)
 
@@ -73,8 +70,10 @@ def section(results: Path, papers: dict[str, list[dict[str, Any]]]) -> Iterator[
     runs: Runs = {name: one["runs"][0] for name, one in trainings(results, "generative_runs").items()}
     if not runs:
         return
-    seeds, folds = ({name for name in runs if name.startswith(f"pre-{corpus}-")} for corpus in ("ncbi", "aap"))
-    yield HEAD.format(seeds=len(seeds), folds=len(folds), gains=_gains(runs))
+    there = {corpus: sum(name in runs for name in numbered("pre", corpus)) for corpus in ROWS}
+    seeds = ", ".join(f"{there[corpus]} of {CORPORA[corpus]}" for corpus in ("ncbi", "bc5cdr"))
+    none = max(sum(name in runs for name in numbered("none", corpus)) for corpus in ROWS)
+    yield HEAD.format(seeds=seeds, folds=there["askapatient"], none=none, gains=_gains(runs))
     yield from table(["system", *(COLUMNS[corpus] for corpus in ROWS)], _main(runs, papers["as-published-generative"]))
     yield from (_shared(result["metrics"]) for result in read(results, "shared_names.json"))
     yield STARTS
@@ -97,9 +96,12 @@ def _main(runs: Runs, papers: list[dict[str, Any]]) -> Iterator[list[str]]:
         yield [name, *(" / ".join(f"{figure:.1f}" for figure in one[corpus]) for corpus in ROWS)]
     yield [
         "ours, fine-tuned, not pre-trained",
-        *(_tests(runs, [NOT_PRE_TRAINED[corpus]], key) for corpus, key in ROWS.items()),
+        *(_tests(runs, numbered("none", corpus), key) for corpus, key in ROWS.items()),
     ]
-    yield ["ours, pre-trained, fine-tuned", *(_tests(runs, _several(corpus), key) for corpus, key in ROWS.items())]
+    yield [
+        "ours, pre-trained, fine-tuned",
+        *(_tests(runs, numbered("pre", corpus), key) for corpus, key in ROWS.items()),
+    ]
 
 
 def _shared(found: dict[str, Any]) -> str:
@@ -113,11 +115,11 @@ def _starts(results: Path, runs: Runs, theirs: dict[str, list[float]]) -> Iterat
     """Table 3: the paper's rows, then ours without and with pre-training."""
     for name, figures in theirs.items():
         yield [f"paper, {name}", *(f"{figure:.1f}" for figure in figures)]
-    name = NOT_PRE_TRAINED["bc5cdr"]
-    yield ["ours, a decoder of random weights", _before(runs.get(name)), _tests(runs, [name], "clean "), "", ""]
+    none = numbered("none", "bc5cdr")
+    yield ["ours, a decoder of random weights", _before(runs.get(none[0])), _tests(runs, none, "clean "), "", ""]
     texts = trainings(results, "generative_long").get("ft-context-bc5cdr-long", {}).get("runs", [None])[0]
     zero = [_before(runs.get("pre-bc5cdr-0")), *([f"text: {_before(texts)}"] if texts else [])]
-    yield ["ours, the long pre-training", "; ".join(zero), _tests(runs, _several("bc5cdr"), "clean "), "", ""]
+    yield ["ours, the long pre-training", "; ".join(zero), _tests(runs, numbered("pre", "bc5cdr"), "clean "), "", ""]
 
 
 def _before(run: dict[str, Any] | None) -> str:
@@ -125,19 +127,20 @@ def _before(run: dict[str, Any] | None) -> str:
     return pair(run["before"], "clean ") if run else ""
 
 
-def _several(corpus: str) -> list[str]:
-    """The pre-trained ones of all seeds or folds."""
-    return [f"pre-{'aap' if corpus == 'askapatient' else corpus}-{number}" for number in FOLDS]
+def numbered(start: str, corpus: str) -> list[str]:
+    """The trainings of all seeds or folds, whether they are there or not."""
+    return [f"{start}-{'aap' if corpus == 'askapatient' else corpus}-{number}" for number in FOLDS]
 
 
 def _gains(runs: Runs) -> str:
-    """Test figures of the pre-trained ones of the same seed or fold less those of the ones that were not."""
+    """Test figures of the pre-trained ones less those of the same seeds or folds that were not, in the mean."""
     found = []
     for corpus, key in ROWS.items():
-        before, after = runs.get(NOT_PRE_TRAINED[corpus]), runs.get(_several(corpus)[0])
-        if before and after:
-            gain = after["test"][f"{key}acc@1"] - before["test"][f"{key}acc@1"]
-            found.append(f"{gain:.1f} ({CORPORA[corpus]})")
+        names = zip(numbered("pre", corpus), numbered("none", corpus), strict=True)
+        both = [[runs[name]["test"][f"{key}acc@1"] for name in pair] for pair in names if all(n in runs for n in pair)]
+        if both:
+            gain = statistics.fmean(after - before for after, before in both)
+            found.append(f"{gain:+.1f} ({CORPORA[corpus]})")
     return ", ".join(found)
 
 

@@ -10,7 +10,7 @@
 # (WORK/NAME.failed, until the script starts again) does not stop the others.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}"
-: "${MINUTES:=3}" "${SIDE_BY_SIDE:=15}" "${PAUSE:=0.5}"
+: "${MINUTES:=4}" "${SIDE_BY_SIDE:=15}" "${PAUSE:=0.5}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
 rm -f "$WORK"/{lay,names-beside,metric,three,six}-*.failed "$WORK"/{three,six}.failed
@@ -46,8 +46,8 @@ layers() {
     wait
 }
 decoder() { # NAME LAYERS...
-    train pretrain "$1" --base "$BASE" --layers "${@:2}" --bare 1 --noise 0.3 --batch 1536 --repeat 2 \
-        --minutes "$MINUTES" --evaluate-every 50000 --memory 0.25
+    train pretrain "$1" --base "$BASE" --layers "${@:2}" --bare 1 --noise 0.3 --batch 768 --repeat 2 \
+        --minutes "$MINUTES" --evaluate-every 50000 --memory 0.3
     [ -e "$WORK/$1.ended" ] || return
     tune "$WORK/$1" "$1-ncbi" ncbi
     tune "$WORK/$1" "$1-bc5cdr" bc5cdr --mix 0.5 --mix-of dictionary

@@ -21,6 +21,7 @@ import cascade_test_tables
 import genbioel_report_tables
 import genbioel_tables
 import generative_tables
+import generative_tries_tables
 import labels
 import paper_tables
 import probe_tables
@@ -123,6 +124,7 @@ def page(results: Path, published: Path, benchmarks: Path) -> str:
             *speed_tables.section(benchmarks, papers),
             *generative_tables.section(results),
             *genbioel_tables.section(results, papers),
+            *generative_tries_tables.section(results),
             *genbioel_report_tables.section(results, papers),
             *angel_tables.section(results, papers),
             *angel_analysis_tables.section(results),

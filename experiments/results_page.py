@@ -14,7 +14,7 @@ import angel_tables
 import tune_tables
 from common import RESULTS, ROOT
 from make_results import BENCHMARKS
-from tables import percent, read, table
+from tables import percent, read, table, trainings
 
 PAGE = ROOT / "docs" / "results.md"
 MARKS = ("<!-- figures by experiments/results_page.py -->", "<!-- end of figures -->")
@@ -88,7 +88,7 @@ def _encoders(results: Path) -> Iterator[list[str]]:
 
 
 def _generators(results: Path) -> Iterator[list[str]]:
-    angel, tuned = (read(results, f"{name}.json")[0]["metrics"] for name in ("angel_runs", "generative_runs"))
+    angel, tuned = (trainings(results, name) for name in ("angel_runs", "generative_runs"))
     levels = (angel_tables.before_level(tuned, corpus) for corpus in GENERATORS)
     yield ["pre-trained on names, fine-tuned (GenBioEL)", *levels]
     pairs = (angel_tables.after_level(angel, tuned, corpus, "likelihood") for corpus in GENERATORS)

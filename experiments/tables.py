@@ -21,7 +21,7 @@ def read(results: Path, pattern: str) -> list[dict[str, Any]]:
 
 
 def trainings(results: Path, name: str) -> dict[str, Any]:
-    """Trainings of a kind by their names, with those that were made elsewhere, in ``NAME_cpu.json``."""
+    """Trainings of a kind by their names: those of all ``NAME*.json``, made at other times and on other machines."""
     return {key: one for result in read(results, f"{name}*.json") for key, one in result["metrics"].items()}
 
 

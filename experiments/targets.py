@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import angel_tables
 import labels
 from paper_tables import FOLDS, PLANS
-from tables import own, read, table
+from tables import own, read, table, trainings
 from tune_tables import SCORES
 
 HEAD = """### Targets
@@ -142,13 +142,12 @@ def cascades(results: Path) -> dict[tuple[str, str], Best]:
 def generators(results: Path) -> dict[tuple[str, str], Best]:
     """By corpus the highest mean, over seeds or all folds, of generators fine-tuned or trained on own beams."""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for result in [*read(results, "generative_runs.json"), *read(results, "angel_runs.json")]:
-        for name, one in result["metrics"].items():
-            start, _, task = name.partition("-")
-            corpus = "askapatient" if task.startswith("aap-") else task.rpartition("-")[0]
-            for run in one.get("runs", []) if (start, corpus) in GENERATED else []:
-                title = GENERATORS[run.get("variant", "")]
-                values[corpus, title].append(run["test"][f"{angel_tables.FORMS[corpus]}acc@1"])
+    for name, one in (trainings(results, "generative_runs") | trainings(results, "angel_runs")).items():
+        start, _, task = name.partition("-")
+        corpus = "askapatient" if task.startswith("aap-") else task.rpartition("-")[0]
+        for run in one.get("runs", []) if (start, corpus) in GENERATED else []:
+            title = GENERATORS[run.get("variant", "")]
+            values[corpus, title].append(run["test"][f"{angel_tables.FORMS[corpus]}acc@1"])
     best: dict[tuple[str, str], Best] = {}
     for (corpus, title), each in values.items():
         if corpus != "askapatient" or len(each) >= FOLDS:

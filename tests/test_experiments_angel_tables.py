@@ -52,7 +52,10 @@ def row(lines, start: str) -> list[str]:
 def test_a_run_is_compared_with_the_model_it_began_as_and_three_have_an_interval(tables, results) -> None:
     angel = {f"angel-aap-{i}": pairs_of(f"pre-aap-{i}-0", "paper", 80.0, 80.0 + i, 79.0, 85.0 + i) for i in range(3)}
     lines = list(tables.section(results(angel, {f"pre-aap-{i}": 84.0 + 2 * i for i in range(3)}), PAPERS))
-    assert row(lines, "ours, and own beams: DPO |")[-1] == "86.0 ± 1.0 / 91.0 (+0.0 [-2.5, +2.5]; 2 of 3)"
+    assert (
+        row(lines, "ours, pre-trained, fine-tuned, own beams: DPO |")[-1]
+        == "86.0 ± 1.0 / 91.0 (+0.0 [-2.5, +2.5]; 2 of 3)"
+    )
     assert row(lines, "own beams, DPO")[3] == "+1.0 / -1.0 [-1.0, -1.0] (3)"
 
 
@@ -77,16 +80,19 @@ def test_without_results_there_is_no_section(tables, tmp_path) -> None:
 
 
 def test_generators_that_were_not_pre_trained_have_rows_of_their_own_and_may_come_from_elsewhere(tables, results):
-    angel = {"angel-none-ncbi": pairs_of("none-ncbi-0", "likelihood", 60.0, 61.0, 60.5, 0.0)}
-    angel["angel-none-ncbi"]["runs"][0]["test"] = figures(63.5, "published ")
+    angel = {"angel-none-ncbi-0": pairs_of("none-ncbi-0-0", "likelihood", 60.0, 61.0, 60.5, 0.0)}
+    angel["angel-none-ncbi-0"]["runs"][0]["test"] = figures(63.5, "published ")
     folder = results({"angel-aap-0": pairs_of("pre-aap-0-0", "paper", 80.0, 80.0, 75.0, 85.0)}, {"pre-aap-0": 84.0})
-    runs = {"none-ncbi": {"runs": [{"best": figures(60.0), "test": figures(62.0, "published ")}]}}
+    runs = {"none-ncbi-0": {"runs": [{"best": figures(60.0), "test": figures(62.0, "published ")}]}}
     for name, metrics in (("angel_runs_cpu", angel), ("generative_runs_cpu", runs)):
         (folder / f"{name}.json").write_text(json.dumps({"metrics": metrics}), encoding="utf-8")
     lines = list(tables.section(folder, PAPERS))
-    assert row(lines, "ours, not pre-trained, fine-tuned")[1] == "62.0 / 67.0"
-    assert row(lines, "the same, and own beams: DPO and likelihood")[1] == "63.5 / 68.5 (+1.5; 1 of 1)"
-    assert row(lines, "ours, and own beams: DPO |")[-1] == "85.0 / 90.0 (+1.0; 0 of 1)"
+    assert row(lines, "ours, not pre-trained, fine-tuned |")[1] == "62.0 / 67.0"
+    assert (
+        row(lines, "ours, not pre-trained, fine-tuned, own beams: DPO and likelihood")[1]
+        == "63.5 / 68.5 (+1.5; 1 of 1)"
+    )
+    assert row(lines, "ours, pre-trained, fine-tuned, own beams: DPO |")[-1] == "85.0 / 90.0 (+1.0; 0 of 1)"
     assert row(lines, "not pre-trained: and the target's")[1] == "+1.0 / +0.5 (1)"
 
 

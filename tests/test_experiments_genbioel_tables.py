@@ -23,8 +23,8 @@ def test_trainings_of_both_machines_are_compared(monkeypatch, tmp_path) -> None:
         "genbioel-starts": {"BART": [6.2, 92.5, 4.1, 80.9]},
     }
     assert list(tables.section(tmp_path, papers)) == []
-    gpu = {"pre-ncbi-0": run(88.0, "published "), "pre-ncbi-1": run(86.0, "published "), "none-bc5cdr": run(87.5)}
-    made = {"generative_runs": gpu, "generative_runs_cpu": {"none-ncbi": run(60.5, "published ")}}
+    gpu = {"pre-ncbi-0": run(88.0, "published "), "pre-ncbi-1": run(86.0, "published "), "none-bc5cdr-0": run(87.5)}
+    made = {"generative_runs": gpu, "generative_runs_cpu": {"none-ncbi-0": run(60.5, "published ")}}
     for name, metrics in made.items():
         (tmp_path / f"{name}.json").write_text(json.dumps({"metrics": metrics}), encoding="utf-8")
     shared = {"names": ["A", "B"], "test": {"mentions": [60, 40], "lost": [2, 1]}}
@@ -32,7 +32,7 @@ def test_trainings_of_both_machines_are_compared(monkeypatch, tmp_path) -> None:
     lines = "\n".join(tables.section(tmp_path, papers)).splitlines()
     assert "| ours, fine-tuned, not pre-trained | 60.5 / 65.5 | 87.5 / 92.5 |  |" in lines
     assert "| ours, pre-trained, fine-tuned | 87.0 ± 1.4 / 92.0 |  |  |" in lines
-    assert "Pre-training, points at 1: 27.5 (NCBI)." in lines  # of the same seed
+    assert "Pre-training, points at 1, of the same seeds and folds: +27.5 (NCBI)." in lines  # of the same seed
     assert "| paper, BART | 6.2 | 92.5 | 4.1 | 80.9 |" in lines
     assert "| ours, a decoder of random weights | 0.5 / 1.5 | 87.5 / 92.5 |  |  |" in lines
     assert '"A" and "B" are names of two concepts each in AskAPatient\'s labels.' in lines

@@ -142,7 +142,7 @@ def test_generators_count_among_trained_systems(script, tmp_path):
         ]
 
     tuned = {f"pre-bc5cdr-{n}": {"runs": [{"test": {"clean acc@1": at}}]} for n, at in enumerate((99.0, 87.0))}
-    tuned["none-bc5cdr"] = {"runs": [{"test": {"clean acc@1": 99.9}}]}
+    tuned["none-bc5cdr-0"] = {"runs": [{"test": {"clean acc@1": 99.9}}]}
     tuned |= {f"pre-aap-{fold}": {"runs": [{"test": {"clean acc@1": 80.0 + fold}}]} for fold in range(10)}
     angel = {f"angel-bc5cdr-{seed}": {"runs": made("clean", 90.0, 93.0 + seed)} for seed in range(2)}
     angel |= {f"angel-aap-{fold}": {"runs": made("clean", 90.0, 99.0)} for fold in range(9)}
