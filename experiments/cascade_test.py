@@ -4,7 +4,7 @@
                                        [--keep DIR] [--work DIR] [--smoke 40]
 
 Weights and probabilities are learnt on the development mentions in the form of the protocol, against its KB without
-their names; models were trained on the training set. Writes ``results/cascade_test_<corpus>_<protocol>.json``: accuracy
+their names; models were trained on the training set. Writes ``results/cascade_test_<corpus>_<protocol>[_NAME].json``: accuracy
 with intervals, strata, paired tests of the cascade with each part alone, whether each single mention is right.
 ``--keep``: a folder for the fitted cascades and for all answers, which ``nomina evaluate`` reads. ``--smoke``: so many
 development documents to fit, as many others in the place of the test set, which is not read; nothing is recorded.
@@ -62,8 +62,9 @@ def main() -> None:
         metrics, learnt = run(task, shop, parts, arguments)
         if not arguments.smoke:
             described = [{key: value for key, value in asdict(part).items() if key != "model"} for part in learnt]
+            name = "_".join(filter(None, ("cascade_test", arguments.corpus, task.protocol, arguments.name)))
             record(
-                f"cascade_test_{arguments.corpus}_{task.protocol}", metrics, seed=SEED, corpus=arguments.corpus,
+                name, metrics, seed=SEED, corpus=arguments.corpus,
                 protocol=task.protocol, parts=described, sure=arguments.sure, card=card(arguments.generator),
             )  # fmt: skip
 
@@ -78,6 +79,7 @@ def command_line() -> argparse.ArgumentParser:
     options.add_argument("--scored", type=int, default=16, help="names that the generator scores")
     options.add_argument("--beams", type=int, default=5, help="names that the generator finds itself")
     options.add_argument("--sure", type=float, default=SURE)
+    options.add_argument("--name", default="", help="of the results, where there are several of a corpus and protocol")
     options.add_argument("--keep", type=Path, help="folder for cascades and answers")
     options.add_argument("--smoke", type=int, default=0, metavar="DOCUMENTS")
     options.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "nomina-evaluation")

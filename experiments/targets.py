@@ -135,7 +135,9 @@ def cascades(results: Path) -> dict[tuple[str, str], Best]:
             protocol = (
                 result["protocol"].removesuffix("-generative") if result["corpus"] == "bc5cdr" else result["protocol"]
             )
-            best[protocol, result["corpus"]] = 100 * result["metrics"]["systems"][0]["metrics"]["any"]["1"], CASCADE
+            first = 100 * result["metrics"]["systems"][0]["metrics"]["any"]["1"]
+            key = protocol, result["corpus"]
+            best[key] = max(best.get(key, (0.0, CASCADE)), (first, CASCADE))
     return best
 
 
