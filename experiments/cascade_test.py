@@ -4,8 +4,8 @@
                                        [--keep DIR] [--work DIR] [--smoke 40]
 
 Weights and probabilities are learnt on the development mentions in the form of the protocol, against its KB without
-their names; models were trained on the training set. Writes ``results/cascade_test_<corpus>_<protocol>[_NAME].json``: accuracy
-with intervals, strata, paired tests of the cascade with each part alone, whether each single mention is right.
+their names; models were trained on the training set. Writes ``results/cascade_test_<corpus>_<protocol>[_NAME].json``:
+accuracy with intervals, strata, paired tests of the cascade with each part alone, whether each mention is right.
 ``--keep``: a folder for the fitted cascades and for all answers, which ``nomina evaluate`` reads. ``--smoke``: so many
 development documents to fit, as many others in the place of the test set, which is not read; nothing is recorded.
 """

@@ -16,14 +16,14 @@ HEAD = """## Cascade, test sets
 
 acc@1 / acc@5, any id, and beside it strict; each protocol as in its own table above. Weights and probabilities are
 learnt on the development mentions in the form of the protocol (as-published: against the dictionary without their own
-names), models were trained on the training set; the test set was looked at once. The generator reads mentions without
-their texts, scores the 16 names that are best so far and offers 5 of its own; a part alone ranks all names, the
-generator by 5 beams. Encoder "tuned": fine-tuned on the corpus, else the one that nomina comes with; none that was
-fine-tuned on NCBI was at hand. One generator reads BC5CDR's diseases and chemicals. Target: the design's for a system
-trained on the corpus. Published: the highest acc@1 of its protocol, of BC5CDR-c with CTD's chemicals, of AskAPatient
-over ten folds, as the target; without the labels that its KB lacks (see "Cascade") its generator has 84.4 in place of
-the 85.6 in "Generation". Ahead: of the best part, by the rule that the protocol compares by (clean-raw: strict),
-with the 95% interval over resampled documents and the exact McNemar test over mentions.
+names), models were trained on the training set; each cascade has looked at the test set once. The generator reads
+mentions without their texts, scores the 16 names that are best so far and offers 5 of its own; a part alone ranks all
+names, the generator by 5 beams. Encoder "tuned": fine-tuned on the corpus, else the one that nomina comes with; none
+that was fine-tuned on NCBI was at hand. One generator reads BC5CDR's diseases and chemicals. Target: the design's for a
+system trained on the corpus. Published: the highest acc@1 of its protocol, of BC5CDR-c with CTD's chemicals, of
+AskAPatient over ten folds, as the target; without the labels that its KB lacks (see "Cascade") its generator has 84.4
+in place of the 85.6 in "Generation". Ahead: of the best part, by the rule that the protocol compares by (clean-raw:
+strict), with the 95% interval over resampled documents and the exact McNemar test over mentions.
 """
 AFTER = """NCBI's raw texts are linked to MEDIC as it is spelt, where the generator, fine-tuned on BioSyn's spelling,
 has seven points less than with BioSyn's dictionary ("GenBioEL: with and without pre-training"). From raw texts a
@@ -99,7 +99,8 @@ def row(result: dict[str, Any], papers: Papers) -> list[str]:
     aim = target(corpus, protocol)
     met = "" if aim is None else f"{aim:.1f} ({'met' if reached(cascade, aim) else 'missed'})"
     encoder = "tuned" if "--encoder" in result["command"] else "default"
-    return [NAMES[corpus], f"{metrics['corpus']['mentions']:,}", met, published(corpus, protocol, papers),
+    named = NAMES[corpus] + (", generator by ANGEL" if "/angel-" in result["command"] else "")
+    return [named, f"{metrics['corpus']['mentions']:,}", met, published(corpus, protocol, papers),
             encoder, f"**{at(cascade, 'any')}**", at(cascade, "strict"), *(parts.get(part, "") for part in PARTS),
             ahead(metrics), f"{metrics['dev']['ece']:.3f}"]  # fmt: skip
 
