@@ -44,11 +44,11 @@ BioSyn's dictionary, over the seeds and folds of "ANGEL: own beams as pairs". "N
 Negatives of names make this small model worse at all that was measured: zero-shot by six points on NCBI, two on BC5CDR,
 one and a half on AskAPatient, and most with a text around, which it reads best after "positive". A fifth as many
 ("shorter", an earlier run) do less harm: it is not that there were too few. Fine-tuning levels it: on the same seeds
-and folds {levels} to the long pre-training. Which way the loss goes is told in "What pairs of its own beams do to a
-small generator": it lowers rejected names and hardly raises others, and here each name of each terminology rejects one,
-whether a mention ever asks for it or not. The paper's +10.9 on AskAPatient is of a model with fourteen times the
-parameters that starts at 50.6, where ours starts at 61.1. Its +16.6 on BC5CDR is with a text, and starts from a figure
-far below these.
+and folds {levels} to the long pre-training.
+Which way the loss goes is told in "What pairs of its own beams do to a small generator": it lowers rejected names and
+hardly raises others, and here each name of each terminology rejects one, whether a mention ever asks for it or not. The
+paper's +10.9 on AskAPatient is of a model with fourteen times the parameters that starts at 50.6, where ours starts at
+61.1. Its +16.6 on BC5CDR is with a text, and starts from a figure far below these.
 """
 REMEDIES = """## ANGEL: remedies, pairs, losses, rates
 
