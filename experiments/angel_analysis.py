@@ -5,7 +5,7 @@
 ``DATA`` and models are those of ``angel.py``, whose mining, losses and training these are: mentions without their
 texts, 5 beams, the dictionary without mentions. On a CPU. Pairs are of ``--sample`` training mentions, drawn, and for
 comparison of all development mentions. Generators of the corpora ``--train`` are trained on these for ``EPOCHS``, by
-each of ``LEARNT``, and development mentions linked before and after. Writes ``results/angel_analysis.json``.
+each of ``LEARNT``, and development mentions linked before, on the way, after. Writes ``results/NAME.json``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import angel
 import angel_gradients
 import numpy as np
 import torch
-from angel_errors import Told, changed, told_of, winners
+from angel_errors import Told, cases, changed, counts, told_of, winners
 from angel_ranking import KINDS, Ranking, kinds_of, mass, ranking_of, scores_of, standing
 from common import parser, record
 from generative_eval import Bench, Item
@@ -85,6 +85,7 @@ def main() -> None:
     options.add_argument("--of", nargs="+", required=True, help="corpus=model")
     options.add_argument("--train", nargs="*", default=["ncbi"], help="the corpora that are trained on")
     options.add_argument("--sample", type=int, default=800, help="training mentions")
+    options.add_argument("--name", default="angel_analysis", help="of the result")
     arguments = options.parse_args()
     torch.set_num_threads(1)
     found = {}
@@ -92,7 +93,7 @@ def main() -> None:
         case = case_of(arguments.data, corpus, arguments.models / model)
         found[corpus] = {"model": model, **analysed(case, arguments.sample, learns=corpus in arguments.train)}
     facts = {"batch": BATCH, "lr": RATE, "epochs": EPOCHS, "beta": BETA, "beams": BEAMS, "sample": arguments.sample}
-    record("angel_analysis", found, seed=SEED, options={**facts, "probed": PROBED, "weighed": WEIGHED})
+    record(arguments.name, found, seed=SEED, options={**facts, "probed": PROBED, "weighed": WEIGHED})
 
 
 def case_of(data: Path, corpus: str, model: Path) -> Case:
@@ -232,8 +233,8 @@ def learnt(case: Case, sets: dict[str, Set], probes: dict[str, Probe], rng: np.r
     for name in LEARNT:
         torch.manual_seed(SEED)
         generator = generation.load(case.arguments.model)
-        log = trained(case, generator, train, name, reference, probes)
-        facts = {"mass": weighed(before, wide(case, generator, texts)), "dev": errors(case, generator, sets, told)}
+        log, after = trained(case, generator, sets, name, reference, probes)
+        facts = {"mass": weighed(before, wide(case, generator, texts)), "dev": errors(case, sets, told, after)}
         found[name] = {"steps": log[-1]["step"], "log": log, **facts}
         say({name: found[name]})
     return found
@@ -266,10 +267,10 @@ def distinct(of: Set, rng: np.random.Generator) -> list[Item]:
 
 
 def trained(
-    case: Case, generator: Generator, of: Set, name: str, reference: Floats, probes: dict[str, Probe]
-) -> list[dict[str, Any]]:
-    """Train as ``angel.py`` does; what became of the watched pairs on the way."""
-    variant = angel.VARIANTS[name]
+    case: Case, generator: Generator, sets: dict[str, Set], name: str, reference: Floats, probes: dict[str, Probe]
+) -> tuple[list[dict[str, Any]], Ranking]:
+    """Train as ``angel.py`` does; what became of watched pairs and of development mentions on the way, and the end."""
+    variant, of, dev = angel.VARIANTS[name], sets["train"], sets["dev"]
     objective = angel.objective_of(
         case.arguments, generator, case.bench.dictionary, of.items, of.pairs, variant, SEED, reference
     )
@@ -283,16 +284,23 @@ def trained(
         report_every=max(steps // 3, 1),
         evaluate_every=max(steps // 3, 1),
     )
-    result = fit(objective, how, evaluate=lambda step: moved(generator, probes), report=say)
-    return [{key: line[key] for key in ("step", *probes)} for line in result.log if "train" in line]
+    found: list[Ranking] = []
+
+    def watched(step: int) -> dict[str, Any]:
+        found.append(ranked(case, generator, dev.items))
+        return {**moved(generator, probes), "mentions": counts(dev.ranking, found[-1])}
+
+    result = fit(objective, how, evaluate=watched, report=say)
+    lines = [{key: line[key] for key in ("step", *probes, "mentions")} for line in result.log if "train" in line]
+    return lines, found[-1]
 
 
-def errors(case: Case, generator: Generator, sets: dict[str, Set], told: list[Told]) -> dict[str, Any]:
+def errors(case: Case, sets: dict[str, Set], told: list[Told], after: Ranking) -> dict[str, Any]:
     """Which development mentions are right now and were not, and the other way round."""
     dev = sets["dev"]
-    after = ranked(case, generator, dev.items)
     facts = {"winners": winners(dev.ranking, after, sets["train"].pairs)}
-    return {**changed(dev.ranking, after, told), **facts}
+    texts = cases(dev.items, dev.ranking, after, case.bench.dictionary.texts)
+    return {**changed(dev.ranking, after, told), **facts, "cases": texts}
 
 
 if __name__ == "__main__":

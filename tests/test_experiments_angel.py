@@ -75,6 +75,7 @@ def test_a_whole_analysis(script, data, model, tmp_path, monkeypatch):
         run = found["training"][name]
         assert run["steps"] == run["log"][-1]["step"] >= 2
         assert run["dev"]["all"]["mentions"] == 4
+        assert run["log"][-1]["mentions"] == run["dev"]["all"]
         for sides in (run["mass"], found["training"]["before"]["mass"]):
             for among in (among for side in sides.values() for among in side.values()):
                 assert sum(among.values()) == pytest.approx(1)
@@ -118,6 +119,12 @@ def test_mentions_fixed_and_broken_by_what_is_known_of_them(script):
     found = errors.changed(before, after, told)
     assert found["all"] == {"mentions": 3, "right": 1, "fixed": 1, "broken": 1, "lost": 0, "found": 0}
     assert found["kinds"]["training"]["concept seen, mention seen"]["broken"] == 1
+    assert errors.counts(before, after) == found["all"]
+    names = {10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen"}
+    assert errors.cases(asked, before, after, names) == {
+        "fixed": {"texts": 1, "most": [{"mention": "new", "was": "ten", "is": "twelve", "count": 1}]},
+        "broken": {"texts": 1, "most": [{"mention": "known", "was": "ten", "is": "eleven", "count": 1}]},
+    }
     assert errors.winners(before, after, pairs) == {"fixed": {"in no pair": 1}, "broken": {"rejected in pairs": 1}}
 
 
