@@ -1,4 +1,4 @@
-"""GenBioEL's tables 5, 8, 9, figure 2 and appendix D out of ``generative_report.json``, for ``RESULTS.md``.
+"""GenBioEL's tables 5, 8, 9, figure 2 and appendix D out of ``generative_report*.json``, for ``RESULTS.md``.
 
 And which generator the checkpoint is made of, out of ``checkpoint_choice.json`` and ``checkpoint_generator.json``.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tables import CORPORA, pair, read, table
+from tables import CORPORA, pair, read, table, trainings
 
 STRATA = """## GenBioEL: sub-populations
 
@@ -69,8 +69,8 @@ SUBSETS = (
 
 def section(results: Path, papers: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """All of them; nothing of what was not recorded."""
-    for found in read(results, "generative_report.json"):
-        corpora = {name: found["metrics"][name] for name in NAMES if name in found["metrics"]}
+    if found := trainings(results, "generative_report"):
+        corpora = {name: found[name] for name in NAMES if name in found}
         tested = {name: one for name, one in corpora.items() if "test" in one}
         yield from _strata(tested, papers.get("subpopulations", []))
         yield CANDIDATES

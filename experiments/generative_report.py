@@ -7,7 +7,7 @@
 the corpora's mentions (clean), and with those of the sets before (published). Candidates, of clean dictionaries alone,
 are the nearest names by ``checkpoints/sapbert-mini`` or what ``--encoder`` names, as many as the development set
 chooses. Development sets are asked first, test sets once: answers are kept in ``WORK``. Writes
-``results/generative_report.json``, anew behind each corpus.
+``results/NAME.json``, anew behind each corpus.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def main() -> None:
     options.add_argument("--of", nargs="+", required=True, help="corpus=model")
     options.add_argument("--encoder", nargs="*", default=[], help="corpus=folder, or corpus= for the embedded default")
     options.add_argument("--candidates", nargs="*", help="corpora to find candidates in; by default all")
+    options.add_argument("--name", default="generative_report", help="of the result")
     arguments = options.parse_args()
     named = dict(each.split("=", 1) for each in arguments.encoder)
     encoders = {corpus: Path(folder or shipped()) for corpus, folder in named.items()}
@@ -57,7 +58,7 @@ def main() -> None:
             tried = task.form == CLEAN and task.corpus in (arguments.candidates or [task.corpus])
             found.update(measure(asking, MANY if tried else (), found))
             print(task.name, split, {key: value for key, value in found[split].items() if key != "strata"}, flush=True)
-            record("generative_report", metrics, beams=BEAMS)
+            record(arguments.name, metrics, beams=BEAMS)
 
 
 def development(asking: Asking, tried: Sequence[int], _: dict[str, Any]) -> dict[str, Any]:

@@ -213,10 +213,13 @@ def test_tables_of_the_report(script, tmp_path):
     cases = {"mentions": 960, "wrong": 88, "against": {"mentions": 12, "right": 1}, "cases": [told]}
     one = {"model": "ft", "encoder": "encoder", "chosen": 64, "dev": split, "test": {**split, "strata": strata}}
     papers = {"subpopulations": [{"system": "Theirs", "bc5cdr": [1, 2, 3, 4, 86.9, 6, 7]}]}
+    every = {**split, "among": {}}
+    alone = {**one, "dev": every, "chosen": None, "test": {**every, "strata": strata}}
     write_result(
         tmp_path / "generative_report.json",
-        {"bc5cdr clean": one, "ncbi published": {**one, "encoder": "mini", "cases": cases}},
+        {"bc5cdr clean": alone, "ncbi published": {**one, "encoder": "mini", "cases": cases}},
     )
+    write_result(tmp_path / "generative_report_bc5cdr.json", {"bc5cdr clean": one})  # what was asked later on
     lines = list(tables.section(tmp_path, papers))
     assert "| unseen concept | 86.9 | 1,234 | 0.0 / 10.0 | 1,234 | 0.0 / 10.0 |" in lines
     assert "| overall | 1 |  |  |  |  |" in lines
