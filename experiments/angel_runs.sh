@@ -7,12 +7,14 @@
 # Negative-aware pre-training, and fine-tuning behind it; pairs of own beams on three seeds and ten folds; of models
 # that were not pre-trained (a second base); remedies; the pairs of table 2, the losses of table D, slower rates;
 # targets by the cosine of an encoder (table 3), several targets a mention (figure A). SIDE_BY_SIDE trainings run at a
-# time, those of the other script counted in. What a training says is in OUT/NAME.txt; one that fails (WORK/NAME.failed,
+# time, those of the other script counted in; their bounds of memory are caps, not shares that add up. Remedies have
+# REMEDY_SEEDS of NCBI disease and folds of AskAPatient, losses and the like the first of SEEDS and FOLDS: the other
+# script has to train all these. What a training says is in OUT/NAME.txt; one that fails (WORK/NAME.failed,
 # until the script starts again) stops those that go on from it alone.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}" "${SIDE_BY_SIDE:=15}"
 : "${MINUTES:=2.5}" "${PROCESSES:=8}" "${SEEDS:=0 1 2}" "${FOLDS:=0 1 2 3 4 5 6 7 8 9}" "${PT_FOLDS:=0 1 2}"
-: "${NONE:=0 1 2}" "${PAUSE:=0.5}"
+: "${NONE:=0 1 2}" "${REMEDY_SEEDS:=$SEEDS}" "${PAUSE:=0.5}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
 rm -f "$WORK"/{others,positive,negative}.failed
@@ -79,25 +81,32 @@ before_fine_tuning() {
 } &
 before_fine_tuning &
 
+first() { # CORPUS: sets task, its generator and the seed of that
+    if [ "$1" = aap ]; then task=aap-${FOLDS%% *} seed=0; else task=$1 seed=${SEEDS%% *}; fi
+    start=pre-$1-$([ "$1" = aap ] && echo "${FOLDS%% *}" || echo "$seed")
+}
 own_beams() {
     for seed in $SEEDS; do
         for corpus in ncbi bc5cdr; do
             SEED=$seed pairs "pre-$corpus-$seed" "angel-$corpus-$seed" $corpus "$PRE" paper likelihood --test
         done
     done
-    for corpus in ncbi bc5cdr aap-0; do
-        pairs "pre-${corpus%-0}-0" "losses-$corpus" $corpus "$PRE" pairwise cpo simpo
-        pairs "pre-${corpus%-0}-0" "pairs-$corpus" $corpus "$PRE" tfidf all top-10
+    for corpus in ncbi bc5cdr aap; do
+        first $corpus
+        SEED=$seed pairs "$start" "losses-$task" "$task" "$PRE" pairwise cpo simpo
+        SEED=$seed pairs "$start" "pairs-$task" "$task" "$PRE" tfidf all top-10
     done
-    for seed in $SEEDS; do
+    for seed in $REMEDY_SEEDS; do
         SEED=$seed pairs "pre-ncbi-$seed" "remedies-ncbi-$seed" ncbi "$PRE" synonym own unseen
         pairs "pre-aap-$seed" "remedies-aap-$seed" "aap-$seed" "$PRE" synonym own unseen
     done
-    for corpus in ncbi aap-0 bc5cdr; do
-        pairs "pre-${corpus%-0}-0" "slow-$corpus" $corpus "$PRE" paper likelihood --lr 1e-6
+    for corpus in ncbi aap bc5cdr; do
+        first $corpus
+        SEED=$seed pairs "$start" "slow-$task" "$task" "$PRE" paper likelihood --lr 1e-6
     done
-    for corpus in ncbi aap-0; do
-        pairs "pre-${corpus%-0}-0" "crossfit-$corpus" $corpus "$PRE" crossfit-likelihood
+    for corpus in ncbi aap; do
+        first $corpus
+        SEED=$seed pairs "$start" "crossfit-$task" "$task" "$PRE" crossfit-likelihood
     done
     wait
 }
@@ -138,6 +147,6 @@ targets() {
 }
 
 own_beams & folds & behind_negatives & not_pre_trained &
-await angel-ncbi-0
+await "angel-ncbi-${SEEDS%% *}"
 targets &
 wait

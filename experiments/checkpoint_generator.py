@@ -7,18 +7,21 @@
 
 Mentions without their texts, 5 beams, all names. ``choose`` measures models on development sets, all on all, and says
 which has the best mean at 1; ``results/checkpoint_choice.json``. ``check`` measures the checkpoint on development and
-test sets and, on development sets, how far it is from the weights that it was packed from;
-``results/checkpoint_generator.json``. Answers are kept in ``WORK``.
+test sets and, with ``--whole``, how far it is on development sets from the weights that it was packed from;
+``results/checkpoint_generator.json``. Without, it prints its figures beside those recorded there, and changes nothing.
+Answers are kept in ``WORK``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from common import ROOT, parser, record
+from common import RESULTS, ROOT, parser, record
 from generative_answers import BEAMS, Asking, Task, accuracy, places
 from generative_eval import CLEAN, PUBLISHED
 
@@ -56,12 +59,30 @@ def check(arguments: argparse.Namespace) -> None:
     metrics: dict[str, Any] = {split: figures(arguments, folder, split) for split in ("dev", "test")}
     metrics["checkpoint"] = folder.name
     metrics["bytes"] = sum(path.stat().st_size for path in folder.iterdir())
-    if arguments.whole:
-        whole = figures(arguments, arguments.whole, "dev")
-        metrics |= {"of": arguments.whole.name, "whole": whole, "difference": apart(metrics["dev"], whole)}
-        metrics["within"] = all(abs(points) <= MOST for points in metrics["difference"].values())
-        print("within" if metrics["within"] else "NOT within", MOST, "points:", metrics["difference"])
+    if not arguments.whole:
+        print(*beside(metrics, recorded()), sep="\n")
+        return
+    whole = figures(arguments, arguments.whole, "dev")
+    metrics |= {"of": arguments.whole.name, "whole": whole, "difference": apart(metrics["dev"], whole)}
+    metrics["within"] = all(abs(points) <= MOST for points in metrics["difference"].values())
+    print("within" if metrics["within"] else "NOT within", MOST, "points:", metrics["difference"])
     record("checkpoint_generator", metrics, beams=BEAMS)
+
+
+def recorded() -> dict[str, Any]:
+    """What was measured when the checkpoint was packed."""
+    path = RESULTS / "checkpoint_generator.json"
+    metrics: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["metrics"] if path.exists() else {}
+    return metrics
+
+
+def beside(metrics: dict[str, Any], before: dict[str, Any]) -> Iterator[str]:
+    """A line for each set: what is measured now at 1 and 5 names, and what is recorded."""
+    for split in ("dev", "test"):
+        for name, now in metrics[split].items():
+            then = before.get(split, {}).get(name)
+            told = "not recorded" if then is None else f"recorded {then['acc@1']} / {then['acc@5']}"
+            yield f"{name}, {split}: {now['acc@1']} / {now['acc@5']}, {told}"
 
 
 def figures(arguments: argparse.Namespace, model: Path, split: str) -> dict[str, dict[str, float]]:

@@ -25,17 +25,18 @@ LONG = """- long: {minutes:g} minutes, {examples:.1f}M examples, {speed:,} a sec
 AFTER = """Zero-shot, a text around the mention misleads the small model: its pre-training knows no texts but the
 templates'. Fine-tuned with texts it is below the one without on every set.
 
-Two trainings of one description and seed need not give one model: of BC5CDR joint the other one from the long
-pre-training ("GenBioEL: with and without pre-training") has 90.4 / 93.8 on the development set in place of 90.2 / 94.0,
-while NCBI's and AskAPatient's are alike; the cause was not looked for."""
+Two trainings of one description and seed need not give one model: of BC5CDR joint two others from the long pre-training
+have 90.4 / 93.8 ("GenBioEL: with and without pre-training") and 90.3 / 93.9 on the development set in place of 90.2 /
+94.0; the cause was not looked for. NCBI's are alike; AskAPatient's here counts names of two concepts for one (see
+there)."""
 SEARCH = """## Ways of fine-tuning a generator
 
 From the first pre-training, one seed, without a text; development sets at 1 and 5. "dictionary" and "names": half of
 the batches are pre-training text of the corpus's own dictionary, without its mentions, or of all diseases and findings;
 "noise": two noisy copies of each mention; "sharp": no label smoothing; "top": the target is one of the three most
 similar synonyms. A longer or faster training, or noise, helps AskAPatient (1,040 names) and harms NCBI disease, whose
-large dictionary has concepts that training does not show. Not tried: lay terms, more decoder layers, the metric loss
-beside, a larger encoder (MPNet).
+large dictionary has concepts that training does not show. Lay terms, more layers of the decoder and the metric loss
+beside: "GenBioEL: what its errors ask for, tried". A larger encoder (MPNet) was not tried.
 """
 STAGES = """## The four stages of ANGEL
 

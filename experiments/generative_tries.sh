@@ -6,14 +6,13 @@
 #
 # Beside the fine-tuning of generative_runs.sh: HPO's lay names, in its stead the names of all diseases and findings,
 # SapBERT's metric loss on the encoder. More layers of the decoder: two pre-trainings of MINUTES side by side, with
-# three and with six layers, and fine-tuning behind each. What a training says is in OUT/NAME.txt; one that fails
-# (WORK/NAME.failed, until the script starts again) does not stop the others.
+# three and with six layers, and fine-tuning behind each. What a training says is in OUT/NAME.txt; one that fails does
+# not stop the others. Bounds of memory are caps, not shares that add up.
 set -u
 : "${DATA:?}" "${OUT:?}" "${WORK:?}" "${BASE:?}" "${PRE:?}" "${OPTIONS:=}"
 : "${MINUTES:=4}" "${SIDE_BY_SIDE:=15}" "${PAUSE:=0.5}"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 mkdir -p "$OUT" "$WORK"
-rm -f "$WORK"/{lay,names-beside,metric,three,six}-*.failed "$WORK"/{three,six}.failed
 python=${PYTHON:-python3}
 
 declare -A ways=(
@@ -25,12 +24,8 @@ declare -A ways=(
 train() { # STAGE NAME OPTIONS...
     [ -e "$WORK/$2.ended" ] && return
     # shellcheck disable=SC2086
-    if $python generative.py "$1" --data "$DATA" --work "$WORK" --out "$OUT/$2" --name "$2" --no-pack "${@:3}" \
-        $OPTIONS > "$OUT/$2.txt" 2>&1; then
-        touch "$WORK/$2.ended"
-    else
-        touch "$WORK/$2.failed"
-    fi
+    $python generative.py "$1" --data "$DATA" --work "$WORK" --out "$OUT/$2" --name "$2" --no-pack "${@:3}" \
+        $OPTIONS > "$OUT/$2.txt" 2>&1 && touch "$WORK/$2.ended"
 }
 tune() { # MODEL NAME CORPUS OPTIONS...
     while [ "$(pgrep -fc '(generative[.]py|angel[.]py) (finetune|corpus|pretrain|names)')" -ge "$SIDE_BY_SIDE" ]; do
@@ -63,5 +58,10 @@ beside() {
     wait
 }
 
-for part in ${*:-layers beside}; do "$part" & done
+for part in ${*:-layers beside}; do
+    case $part in
+        layers | beside) "$part" & ;;
+        *) echo "$0: no such part: $part (layers, beside)" >&2 && exit 2 ;;
+    esac
+done
 wait

@@ -20,9 +20,20 @@ def read(results: Path, pattern: str) -> list[dict[str, Any]]:
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob(pattern))]
 
 
-def trainings(results: Path, name: str) -> dict[str, Any]:
-    """Trainings of a kind by their names: those of all ``NAME*.json``, made at other times and on other machines."""
-    return {key: one for result in read(results, f"{name}*.json") for key, one in result["metrics"].items()}
+def trainings(results: Path, name: str, *, renewed: bool = False) -> dict[str, Any]:
+    """Trainings of a kind by their names: those of all ``NAME*.json``, made at other times and on other machines.
+
+    ``renewed``: of two of one name, that of the later file counts.
+
+    Raises:
+        ValueError: two files have trainings of one name.
+    """
+    found: dict[str, Any] = {}
+    for result in read(results, f"{name}*.json"):
+        if not renewed and (twice := found.keys() & result["metrics"].keys()):
+            raise ValueError(f"recorded twice: {', '.join(sorted(twice))}")
+        found |= result["metrics"]
+    return found
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

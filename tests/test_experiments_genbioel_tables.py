@@ -4,6 +4,8 @@ import importlib
 import json
 from pathlib import Path
 
+import pytest
+
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = {"ncbi": [91.6, 95.6], "bc5cdr": [92.6, 95.3], "askapatient": [88.8, 95.6]}
 
@@ -34,6 +36,17 @@ def test_trainings_of_both_machines_are_compared(monkeypatch, tmp_path) -> None:
     assert "| ours, pre-trained, fine-tuned | 87.0 ± 1.4 / 92.0 |  |  |" in lines
     assert "Pre-training, points at 1, of the same seeds and folds: +27.5 (NCBI)." in lines  # of the same seed
     assert "| paper, BART | 6.2 | 92.5 | 4.1 | 80.9 |" in lines
-    assert "| ours, a decoder of random weights | 0.5 / 1.5 | 87.5 / 92.5 |  |  |" in lines
+    assert "| ours, a decoder copied from the encoder | 0.5 / 1.5 | 87.5 / 92.5 |  |  |" in lines
     assert '"A" and "B" are names of two concepts each in AskAPatient\'s labels.' in lines
     assert any("so that 3 of 100 test" in line for line in lines)
+
+
+def test_a_training_that_two_files_have_is_an_error(monkeypatch, tmp_path) -> None:
+    monkeypatch.syspath_prepend(EXPERIMENTS)
+    tables = importlib.import_module("tables")
+    for name, at in (("generative_runs", 1.0), ("generative_runs_2", 2.0)):
+        text = json.dumps({"metrics": {"pre-ncbi-0": run(at)}})
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="recorded twice: pre-ncbi-0"):
+        tables.trainings(tmp_path, "generative_runs")
+    assert tables.trainings(tmp_path, "generative_runs", renewed=True) == {"pre-ncbi-0": run(2.0)}

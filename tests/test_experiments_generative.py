@@ -192,6 +192,26 @@ def test_a_checkpoint_says_how_far_it_is_from_what_it_was_packed_from(script, tm
     assert json.dumps(recorded)
 
 
+def test_a_checkpoint_is_only_compared_with_what_is_recorded_where_its_weights_are_not_at_hand(
+    script, tmp_path, monkeypatch, capsys
+):
+    checkpoint = script("checkpoint_generator")
+    measured = {"ncbi clean": {"acc@1": 80.0, "acc@5": 90.0}, "aap-0 clean": {"acc@1": 60.0, "acc@5": 70.0}}
+    monkeypatch.setattr(checkpoint, "figures", lambda arguments, model, split: measured)
+    monkeypatch.setattr(checkpoint, "RESULTS", tmp_path)
+    before = {"dev": {"ncbi clean": {"acc@1": 80.1, "acc@5": 90.0}}, "difference": {}}
+    path = tmp_path / "checkpoint_generator.json"
+    path.write_text(json.dumps({"metrics": before}), encoding="utf-8")
+    told = path.read_bytes()
+    checkpoint.check(Namespace(checkpoint=tmp_path, whole=None))
+    assert path.read_bytes() == told
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "ncbi clean, dev: 80.0 / 90.0, recorded 80.1 / 90.0",
+        "aap-0 clean, dev: 60.0 / 70.0, not recorded",
+    ]
+
+
 def test_tables_of_the_report(script, tmp_path):
     tables = script("genbioel_report_tables")
     best, worst = {"acc@1": 90.04, "acc@5": 95.0}, {"acc@1": 0.0, "acc@5": 10.0}
