@@ -82,8 +82,16 @@ def test_a_whole_analysis(script, data, model, tmp_path, monkeypatch):
                 assert min(among.values()) >= -1e-3
         assert run["mass"]["dev"]["names"]["rest"] == pytest.approx(0, abs=1e-3)  # there are no more than ten names
         assert run["mass"]["dev"]["text"]["rest"] > 0.1
+    again = {**result, "metrics": {"bc5cdr": found}}  # what was recorded under another name stands beside it
+    (tmp_path / "results" / "angel_analysis_bc5cdr.json").write_text(json.dumps(again), encoding="utf-8")
     lines = list(script("angel_analysis_tables").section(tmp_path / "results"))
-    assert sum(line.startswith("| AskAPatient, fold 0") for line in lines) >= 2
+    of = {
+        name: sum(line.startswith(f"| {name} |") for line in lines) for name in ("AskAPatient, fold 0", "BC5CDR joint")
+    }
+    assert of["AskAPatient, fold 0"] == of["BC5CDR joint"] >= 2
+    flips = found["training"]["paper"]["dev"]
+    told = (flips["all"]["fixed"], flips["cases"]["fixed"]["texts"])
+    assert any(line.startswith("| BC5CDR joint | paper | fixed | {} | {} |".format(*told)) for line in lines)
 
 
 def test_a_pair_is_of_the_kind_that_its_first_name_makes_it(script):
