@@ -22,9 +22,9 @@ stops them: they show where such training goes.
 
 **Why BC5CDR differs**, the only corpus of the three where DPO alone gains on the development set from this start, in a
 fifth of an epoch: not by more to repair. Its training mentions are known as well by heart, one pair of 1,085 repairs,
-and what repairs has no share in the gradient. What differs is what the same push does at the start to development mentions
-that are wrong: on BC5CDR it lowers wrong names and leaves right ones, on NCBI it lowers both, on AskAPatient it does
-little to either. And a fifth of BC5CDR's development mentions (2,053 of 9,531; NCBI: 81 of 787) are of concepts
+and what repairs has no share in the gradient. What differs is what the same push does at the start to development
+mentions that are wrong: on BC5CDR it lowers wrong names and leaves right ones, on NCBI it lowers both, on AskAPatient
+it does little to either. And a fifth of BC5CDR's development mentions (2,053 of 9,531; NCBI: 81 of 787) are of concepts
 that the training set has not: there lies nearly all of the gain, 111 fixed against 28 broken of 188 against 95 in all.
 It comes early and is partly lost: after thirds of the training 123 / 48, 183 / 69, 188 / 95. One generator and one
 training of it; why its right names are spared the figures do not say.
