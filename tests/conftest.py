@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import count
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -18,6 +20,16 @@ MakeKb = Callable[..., KnowledgeBase]
 
 settings.register_profile("nomina", derandomize=True, deadline=None)
 settings.load_profile("nomina")
+
+
+EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """Imports a script of ``experiments`` by its name."""
+    monkeypatch.syspath_prepend(EXPERIMENTS)
+    return import_module
 
 
 @pytest.fixture(scope="session", autouse=True)

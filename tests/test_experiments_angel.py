@@ -1,8 +1,6 @@
 """``angel_analysis.py`` and its parts: pairs, gradients and errors of preference training, on a tiny generator."""
 
-import importlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,18 +18,11 @@ from nomina.linkers.generative import evaluating  # noqa: E402
 from nomina.training.preference.objective import PreferenceOptions, PreferenceTraining  # noqa: E402
 from nomina.training.preference.pairs import PairOptions, Pairs, Ranked, select  # noqa: E402
 
-EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 MENTIONS = {
     "train": {"heart attack": "1", "stature": "2", "seizure attack": "3", "cancer": "4", "of the breast": "4"},
     "dev": {"attack": "1", "stature": "2", "the heart": "1", "5 fu": "9"},
     "test": {"fu": "3"},
 }
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(EXPERIMENTS)
-    return importlib.import_module
 
 
 @pytest.fixture

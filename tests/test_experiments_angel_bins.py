@@ -1,8 +1,6 @@
 """``angel_bins.py``: errors and margins by similarity, on a tiny generator."""
 
-import importlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,16 +15,9 @@ from generator_cases import save_base  # noqa: E402
 from nomina import generation  # noqa: E402
 from nomina.generation.prompt import Parts  # noqa: E402
 
-EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 DEV = (("attack", "1"), ("attack", "1"), ("short stature", "2"), ("the heart", "1|4"), ("5 fu", "9"), ("fu", "3"))
 DIFFERENT = 4
 """Each once, without the one whose concept has no name."""
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(EXPERIMENTS)
-    return importlib.import_module
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """``experiments/cascade_test.py``, ``cascade_errors.py`` and ``cascade_test_tables.py``: cascades on test sets."""
 
-import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +17,6 @@ TEST = [
     ),
     document("t2", ("cancer of the skin", "heart failure"), ("B:skin", "A:heart")),
 ]
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return importlib.import_module
 
 
 @pytest.fixture

@@ -1,20 +1,11 @@
 """``dev_sets.py``, ``dev_figures.py``, ``dev_tables.py``: encoders on the development sets, compared and shown."""
 
-import importlib
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 CORPORA = ("ncbi", "bc5cdr-d", "bc5cdr-c", "aap-0")
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(EXPERIMENTS)
-    return importlib.import_module
 
 
 def test_accuracy_is_of_each_set_and_their_mean(script):

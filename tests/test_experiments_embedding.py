@@ -1,6 +1,5 @@
 """``experiments/embedding*.py`` and ``export_figures.py``: what is linked, kept, compared and said of an encoder."""
 
-import importlib
 import json
 from pathlib import Path
 
@@ -13,12 +12,6 @@ from nomina.types import Document, Mention
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests" / "data" / "tiny-encoder"
 NAMES = {"C:1": ("Heart attack", "MI"), "C:2": "Seizure", "C:3": "Short stature"}
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return importlib.import_module
 
 
 def gold(*mentions):

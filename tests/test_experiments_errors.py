@@ -1,6 +1,5 @@
 """``experiments/errors.py`` and ``make_errors.py``: what is wrong, what is drawn, and the page of it."""
 
-import importlib
 import json
 from pathlib import Path
 
@@ -11,12 +10,6 @@ from nomina.types import Candidate, Document, Mention, Prediction
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = {"C1|9": ("heart attack", "mi"), "C2": "seizure", "C3": "mitral insufficiency"}
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return importlib.import_module
 
 
 def case(script, mention, default, aligned, *, count=1, corpus="ncbi", kind="other", gold=("C1",)):

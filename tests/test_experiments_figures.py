@@ -1,15 +1,11 @@
 """``experiments/figures.py`` and ``draw_figures.py``: numbers by hand, and pictures that are those of the results."""
 
-import importlib
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from nomina.encoders.base import Encoder
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 class Angles(Encoder):
@@ -20,12 +16,6 @@ class Angles(Encoder):
     def encode(self, texts, batch_size=0):
         angles = np.deg2rad([float(text) for text in texts])
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    return importlib.import_module
 
 
 @pytest.fixture

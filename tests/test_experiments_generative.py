@@ -1,6 +1,5 @@
 """``generative_report.py``, ``checkpoint_generator.py``: who may write what, what is counted, what is told."""
 
-import importlib
 import json
 import lzma
 from argparse import Namespace
@@ -17,7 +16,6 @@ from generator_cases import save_base
 
 from nomina import generation
 
-EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 NAMES = {
     "heart attack": "C1",
     "seizure": "C2|9",
@@ -35,12 +33,6 @@ MENTIONS = [
     ("test", "cancer of the heart", "C3+C1"),
     ("test", "cancer of the heart", "C3"),
 ]
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(EXPERIMENTS)
-    return importlib.import_module
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """``generative_beside.py``: what is trained beside a fine-tuning; its tables; what is looked up as lay names."""
 
-import importlib
 import json
 import lzma
 from argparse import Namespace
-from pathlib import Path
 
 import pytest
 
@@ -19,19 +17,12 @@ from nomina.generation.prompt import Prompt
 from nomina.training.loop import FitOptions, fit
 from nomina.training.seq2seq import Seq2SeqOptions
 
-EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 FILES = {
     "aap.txt.xz": [("C1", "heart attack"), ("C1", "attack of the heart"), ("C2", "seizure"), ("C2", "a seizure")],
     "names.tsv.xz": [("X1", "breast cancer"), ("X1", "cancer of the breast"), ("X2", "water"), ("X2", "of water")],
     "concepts.tsv.xz": [("X1", "d", ""), ("X2", "o", "")],
     "lay.tsv.xz": [("HP:1", "short stature"), ("HP:1", "short")],
 }
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(EXPERIMENTS)
-    return importlib.import_module
 
 
 @pytest.fixture

@@ -1,18 +1,6 @@
 """``paper_tables.py``, ``ablation.py``, ``speed_tables.py``: cells by hand."""
 
-import importlib
 import json
-from pathlib import Path
-
-import pytest
-
-EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(EXPERIMENTS)
-    return importlib.import_module
 
 
 def run(task, base, loss, first, before=None, **more):
