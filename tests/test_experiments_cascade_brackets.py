@@ -1,22 +1,10 @@
 """``experiments/cascade_brackets.py``: mentions read as the names that stand beside them in brackets."""
 
-import importlib
-from pathlib import Path
-
 import pytest
 from cascade_cases import NAMES, PARTS, documents
 
 from nomina.lexicon import Lexicon
 from nomina.types import Document, Mention
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture
-def script(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    monkeypatch.setenv("NOMINA_HOME", str(tmp_path / "home"))
-    return importlib.import_module
 
 
 @pytest.mark.parametrize(

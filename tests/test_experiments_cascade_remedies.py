@@ -1,9 +1,7 @@
 """``experiments/cascade_remedies.py`` and its tables: remedies of what cascades get wrong, on made mentions."""
 
-import importlib
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,15 +9,6 @@ from cascade_cases import NAMES, PARTS, document, documents
 
 from nomina.lexicon import Lexicon
 from nomina.types import Candidate, Document, Mention, Prediction
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture
-def script(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(ROOT / "experiments")
-    monkeypatch.setenv("NOMINA_HOME", str(tmp_path / "home"))
-    return importlib.import_module
 
 
 @pytest.fixture
