@@ -82,8 +82,8 @@ before_fine_tuning() {
 before_fine_tuning &
 
 first() { # CORPUS: sets task, its generator and the seed of that
-    if [ "$1" = aap ]; then task=aap-${FOLDS%% *} seed=0; else task=$1 seed=${SEEDS%% *}; fi
-    start=pre-$1-$([ "$1" = aap ] && echo "${FOLDS%% *}" || echo "$seed")
+    task=$1 seed=${SEEDS%% *} start=pre-$1-${SEEDS%% *}
+    [ "$1" != aap ] || { task=aap-${FOLDS%% *} seed=0 && start=pre-$task; }
 }
 own_beams() {
     for seed in $SEEDS; do

@@ -30,11 +30,11 @@ Of BC5CDR pairs bring a third of a point or more in each seed, where it was not 
 paper's BART gains (+0.6), whose place the generators that were not pre-trained have. They are a second base in that
 alone: encoder and size are the same, so that this does not show independence of the model. On AskAPatient, all of whose
 test concepts stand in the training set, nothing is gained from any base. Of NCBI's own generators the likelihood beside
-DPO gains half a point in each seed (the first, trained on the same pairs once more, {again:+.1f}), and nothing in any
+DPO gains half a point in each seed (the first seed, trained once more, {again:+.1f}), and nothing in any
 of those that were pre-trained with negatives; DPO alone none, as no step of it was better on the development set.
 NCBI's that was not pre-trained, with two fifths of the test set wrong, has the highest mean gain and an interval that
 holds zero. At five names the likelihood loses {five:.1f} of a point at most; 0.3 were allowed. Where none was trained
-further and a difference stands, it is that of float16, in which models are saved before they go on.
+further and a difference stands, nothing lies between but that models are saved in float16.
 
 "Pre-trained with negatives" is the paper's whole recipe ("ANGEL: negative-aware pre-training"), of one seed of BC5CDR
 and three folds; where a cell is empty, or has fewer, the training did not end. BioBART is not to be had here. Figures B

@@ -4,8 +4,8 @@
 #     DATA=... OUT=... WORK=... BASE=SELF-ALIGNED-MINILM PRE=WORK/MODEL bash experiments/generative_runs.sh
 #
 # Three seeds on NCBI disease and BC5CDR, ten folds of AskAPatient (DATA by "generative_data.py --folds 10"), each the
-# way that its development set chose (generative_search.sh); the same ones not pre-trained, three seeds and folds (NONE);
-# the ablations of table 4 on NCBI disease and BC5CDR, one seed. SEEDS, FOLDS: fewer or more. Each has a bound of the
+# way that its development set chose (generative_search.sh); the same not pre-trained, three seeds and folds (NONE); the
+# ablations of table 4 on NCBI disease and BC5CDR, one seed. SEEDS, FOLDS: fewer or more. Each has a bound of the
 # GPU's memory, so that many run side by side (with NVIDIA's MPS, "nvidia-cuda-mps-control -d", at once and not in
 # turns). What a training says is in OUT/NAME.txt; one that fails
 # (WORK/NAME.failed, until the script starts again) does not stop the others.

@@ -2,7 +2,8 @@
 # What the errors of fine-tuned generators ask for, tried on development sets, on one GPU; each that has ended
 # (WORK/NAME.ended) is not done again.
 #
-#     DATA=... OUT=... WORK=... BASE=SELF-ALIGNED-MINILM PRE=WORK/MODEL bash experiments/generative_tries.sh [layers] [beside]
+#     DATA=... OUT=... WORK=... BASE=SELF-ALIGNED-MINILM PRE=WORK/MODEL \
+#         bash experiments/generative_tries.sh [layers] [beside]
 #
 # Beside the fine-tuning of generative_runs.sh: HPO's lay names, in its stead the names of all diseases and findings,
 # SapBERT's metric loss on the encoder. More layers of the decoder: two pre-trainings of MINUTES side by side, with
