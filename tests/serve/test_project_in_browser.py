@@ -345,6 +345,27 @@ def test_what_is_refused_stays_unsaved_until_it_is_saved_or_undone(opened, proje
     assert not is_asked_when_left(page)
 
 
+def test_nothing_is_added_elsewhere_before_the_project_is_open(opened, project):
+    page = opened(project)
+    page.wait_for_selector("#annotator-form", state="visible")
+    later = "fetch = (...asked) => new Promise((go) => waits.push(go)).then(() => own(...asked))"
+    page.evaluate(f"() => {{ waits = []; own = fetch; {later}; }}")
+    page.fill("#annotator", "anna")
+    page.click("#annotator-form button")
+    assert not page.is_visible("#input")
+    drop = "const dataTransfer = new DataTransfer(); dataTransfer.setData('text/plain', 'Ataxia.');"
+    page.evaluate(
+        f"() => {{ {drop} document.body.dispatchEvent(new DragEvent('drop', {{ dataTransfer, bubbles: true }})); }}"
+    )
+    page.wait_for_selector("#problem", state="visible")
+    assert page.text_content("#problem").startswith("nothing can be added before the service has answered")
+    page.evaluate("() => { fetch = own; waits.forEach((go) => go()); }")
+    add(page, "Seizure.")
+    assert page.evaluate("Object.keys(localStorage)") == ["nomina.annotator"]
+    (document,) = read_corpus(project.project)
+    assert document.text == "Seizure."
+
+
 def test_a_document_is_there_once_and_another_of_its_id_is_refused(opened, project):
     page = work(opened, project, "anna")
     add(page, json.dumps({"id": "a", "text": "Ataxia."}))

@@ -80,6 +80,7 @@ def test_pubtator_file_new_span_split_and_remove(opened, tmp_path):
     page = opened()
     path = tmp_path / "one.pubtator"
     path.write_text(DOCUMENT, encoding="utf-8")
+    page.wait_for_selector("#file")
     page.set_input_files("#file", path)
     says(page, "1 of 1 documents added")
     assert page.text_content("#text") == "😀 Fit. Ataxia and seizure."
@@ -171,6 +172,17 @@ def test_what_is_wrong_is_said(opened):
     assert page.text_content("#problem") == "line 1: [[0,9]] are no spans of the text (6 characters)"
 
 
+def test_what_is_pasted_while_another_text_is_linked_stays(opened):
+    page = opened()
+    page.fill("#paste", "Ataxia.")
+    paste = "document.getElementById('paste').value = 'x'"
+    page.evaluate(f"() => {{ const own = fetch; fetch = (...asked) => {{ {paste}; return own(...asked); }}; }}")
+    page.click("#add button")
+    says(page, "1 of 1 documents added")
+    assert page.input_value("#paste") == "x"
+    assert page.is_visible("#paste")
+
+
 def test_the_token_is_asked_for_and_kept_for_the_tab(opened, kb, tmp_path):
     (tmp_path / "token").write_text("secret\n", encoding="utf-8")
     with Served(kb.path, "--token-file", tmp_path / "token") as service:
@@ -211,6 +223,7 @@ def test_a_file_is_dropped(opened):
       dataTransfer.items.add(new File([content], name));
       document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
     }"""
+    page.wait_for_selector("#input")
     page.evaluate(drop, ["note.txt", "Ataxia 😀 fit."])
     says(page, "1 of 1 documents added")
     assert page.locator("#document option").all_text_contents() == ["note.txt"]

@@ -8,7 +8,9 @@ import { listDocuments, open, showCount, showUnknownIds } from "./walking.js";
 
 let stopped = null;
 
-async function addAll(documents) {
+/** pasted: what the documents were read from where that is in the page; it goes where all of them are added. */
+async function addAll(documents, pasted = null) {
+  if ($("input").hidden) throw new Error("nothing can be added before the service has answered and knows who is working");
   stopped = new AbortController();
   const { signal } = stopped;
   const failed = [];
@@ -31,8 +33,15 @@ async function addAll(documents) {
     $("progress").hidden = $("stop").hidden = true;
     say(`${done} of ${documents.length} documents added`);
   }
+  if (!failed.length) close(pasted);
   await showUnknownIds();
   if (failed.length) throw new Error(failed[0] + (failed.length > 1 ? ` (and ${failed.length - 1} more)` : ""));
+}
+
+/** At once with what is said, so that nothing that is pasted behind it goes or is hidden. */
+function close(pasted) {
+  if ($("paste").value === pasted) $("paste").value = "";
+  if (pasted === null || $("paste").value === "") $("input").open = false;
 }
 
 async function addOne(given, signal) {
@@ -65,13 +74,10 @@ export const addFiles = tried(async (files) => {
   const read = [];
   for (const file of files) read.push(...documentsOf(await contentOf(file), file.name));
   await addAll(read);
-  $("input").open = false;
 });
 
 export const addText = tried(async (content) => {
-  await addAll(documentsOf(content, `text-${keyOf("", content).slice(0, 8)}`));
-  $("paste").value = "";
-  $("input").open = false;
+  await addAll(documentsOf(content, `text-${keyOf("", content).slice(0, 8)}`), content);
 });
 
 export const stop = () => stopped?.abort();

@@ -63,6 +63,7 @@ const begin = tried(async () => {
   $("token-form").hidden = true;
   if (store.isProject) store.retry();
   else if (project) await openProject(project);
+  else $("input").hidden = false;
 });
 
 /** Say which KB is served, and what was linked or decided with another one. */
@@ -81,7 +82,6 @@ async function openProject({ name, blind }) {
   await open(null);
   $("work").hidden = true;
   $("annotator-form").hidden = annotator !== null;
-  $("input").hidden = annotator === null;
   if (annotator === null) return $("annotator").focus();
   const told = { conflict: showConflict, failed: problem, saved: (words) => ($("saved").textContent = words) };
   const project = new ProjectStore(annotator, blind, told);
@@ -90,6 +90,7 @@ async function openProject({ name, blind }) {
   $("who").textContent = `${annotator} · ${name}`;
   for (const id of ["project", "uncertain"]) $(id).hidden = false;
   $("forget").hidden = true;
+  $("input").hidden = false;
   await open(anyDocument());
   await showUnknownIds();
 }
