@@ -145,6 +145,17 @@ def test_an_acronym_may_have_a_plural_s(make_kb) -> None:
     assert found(detector, "VSDs, VSD, vsds; PDAS") == ["VSDs", "VSD", "PDAS"]
 
 
+def test_a_child_is_no_acronym_with_small_letters_in_front(make_kb) -> None:
+    detector = Detector(Lexicon.open(make_kb({"A:1": "chILD", "A:2": "mRNA"})))
+    assert found(detector, "the child has chILD; mRNA, mrna") == ["chILD", "mRNA"]
+
+
+def test_a_word_of_grammar_is_no_mention_though_a_name_is_written_alike(make_kb) -> None:
+    detector = Detector(Lexicon.open(make_kb({"A:1": "was", "A:2": "can", "A:3": "all", "A:4": "Will", "A:5": "lead"})))
+    assert found(detector, "She was well. Can all see? I will lead. ALL, WAS") == ["lead", "ALL", "WAS"]
+    assert [match.row for match in detector.lexicon.lookup("was")] == [0]
+
+
 # Definitions
 
 

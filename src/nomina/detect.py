@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from string import ascii_lowercase
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -21,6 +22,7 @@ from nomina.abbreviations import Definition, definitions
 from nomina.enumerations import joined, shared_names
 from nomina.errors import UsageError
 from nomina.lexicon import STEP, Lexicon, Match, forms
+from nomina.span_words import GRAMMAR
 from nomina.text import normalise
 from nomina.types import Document, Mention, Span
 from nomina.units import END, WORD, Units, Vocabulary, complete, content_follows
@@ -175,9 +177,10 @@ class Detector:
         return tuple(match for match in self.lexicon.lookup(text) if self._admissible(text, match))
 
     def _admissible(self, text: str, match: Match) -> bool:
-        """Whether a name may be detected in running text: an acronym only as it is written.
+        """Whether a name may be detected in running text: an acronym only as it is written, no word of grammar.
 
-        A name of two characters must be two capital letters; "S3" and "of" are no mentions.
+        A name of two characters must be two capital letters; "S3" and "of" are no mentions. Nor is "was" where a
+        KB has the name "WAS" in small letters.
         """
         if self.rows is not None and not self.rows[match.row]:
             return False
@@ -186,8 +189,10 @@ class Detector:
             return len(text) == _SHORTEST - 1 and text == surface and text.isalpha() and text.isupper()
         if not set(_MARK.findall(text)) <= set(_MARK.findall(surface)):
             return False
-        acronym = len(surface) <= _LONGEST_ACRONYM and surface.isupper()
-        return not acronym or text.removesuffix("s") == surface.removesuffix("s")
+        if text.lower() in GRAMMAR and not text.isupper():
+            return False
+        as_written = text.removesuffix("s") == surface.removesuffix("s")
+        return as_written or len(surface) > _LONGEST_ACRONYM or not (surface.isupper() or _is_lowered(text, surface))
 
     def _sequences(self, units: Units) -> Iterator[Windows]:
         """Windows of adjacent words whose sequence is in the table.
@@ -272,6 +277,11 @@ def _inside(span: Span, ordered: Sequence[Span]) -> bool:
     """Whether a span lies in one of others, which are sorted: what is part of a name is no part of an enumeration."""
     place = bisect_left(ordered, (span[0] + 1, 0))
     return any(start <= span[0] and span[1] <= end for start, end in ordered[max(0, place - _NESTED) : place])
+
+
+def _is_lowered(text: str, surface: str) -> bool:
+    """Whether a word in small letters is written as an acronym that begins with some: "chILD", "mRNA"."""
+    return text.islower() and surface.isalpha() and surface.lstrip(ascii_lowercase).isupper()
 
 
 def _whole_words(text: str, word: str) -> Iterator[Span]:

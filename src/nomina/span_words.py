@@ -46,7 +46,7 @@ _UNSAID = frozenset("system tract".split())
 _MEASURED = "level concentration circulating blood serum plasma cell"
 _OPPOSITE_PREFIXES = (("hyper", "hypo"), ("macro", "micro"), ("brady", "tachy"), ("poly", "oligo"))
 PREPOSITIONS = frozenset("of in with on at to for by from due".split())
-_EMPTY = frozenset(
+GRAMMAR = frozenset(
     """
     a an the this that these those it its he she his her him they their them we our us i my you your who whom whose
     which what when where why how and or nor but if then than as so because while although though whereas since until
@@ -56,6 +56,12 @@ _EMPTY = frozenset(
     including excluding concerning regarding due
     is are was were be been being am has have had having do does did done doing can could may might must shall should
     will would cannot
+    """.split()
+)
+"""Words of grammar: in a running text they name nothing, though a KB has names that are written alike."""
+
+_EMPTY = GRAMMAR.union(
+    """
     very more most less least much many few several only also too just even still yet already again ever never often
     usually commonly frequently generally typically always sometimes here there now once twice thus hence therefore
     however moreover furthermore further respectively approximately about almost nearly particularly especially mainly

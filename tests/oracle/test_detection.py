@@ -29,6 +29,7 @@ VOCABULARIES = [
         "TOF tof AIDS aids AID of and x y",
     )
 ]
+GRAMMAR = ("the", "with", "and")
 PLAIN = [" "] * 12 + ["-"]
 MARKS = [", ", " (", ") ", "/", " - ", "\n", ' "']
 ENDS = [". ", "; ", "! ", "\n\n", "\n- ", "\n2) ", ": "]
@@ -127,7 +128,7 @@ def noun_follows(made: Made, last: int) -> bool:
 
 def admissible(text: str, surface: str) -> bool:
     marks, may_have = ({mark for mark in ",()[]{}/;:" if mark in one} for one in (text, surface))
-    if len(text) < 3 or marks - may_have:
+    if len(text) < 3 or marks - may_have or (text.lower() in GRAMMAR and not text.isupper()):
         return False
     acronym = surface.isupper() and len(surface) <= 6
     return not acronym or text in (surface, f"{surface}s", surface.removesuffix("s"))
