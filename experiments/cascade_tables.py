@@ -18,8 +18,8 @@ the cascade in points, with the exact McNemar test over mentions. ECE: how far p
 which 0.01 is a point. Generator on: {cards};
 "long" are those of the long pre-training ("Generation"), "ANGEL" one of them trained on pairs of its own beams. Encoder
 "tuned": fine-tuned on the training set, else the one that nomina comes with. Models that are better alone make a
-cascade of chemicals better (that it is surer before it passes no further counts in it) and not one of NCBI, whose test
-sets are linked with the others. No test set was linked with the chemicals' new ones.
+cascade of chemicals better here (that it is surer before it passes no further counts in it), though not on their test
+set (below), and not one of NCBI.
 AskAPatient's KB has one label for each of 1,036 ids, its generator was trained with all 1,042 labels: without "Joint
 pain", "Cramp" and "Disorder of muscle" it has 16 mentions less than in "Generation" (85.6 for 87.5).
 {speed}"""
@@ -59,6 +59,11 @@ def section(results: Path) -> Iterator[str]:
     yield ""
 
 
+def generator_of(command: str) -> str:
+    """What the name of the model says of the generator of a run."""
+    return next((name for part, name in GENERATORS.items() if part in command), "first")
+
+
 def _speed(result: dict[str, Any]) -> str:
     """How fast a cascade is, where that was measured."""
     where = f"a second in one process on {result['hardware']}"
@@ -74,7 +79,7 @@ def _row(result: dict[str, Any], corpus: str, figures: dict[str, Any]) -> list[s
     others = [_against(figures["against"][name]) for name in COLUMNS]
     reached = figures["parts"][-1]["reached"] / figures["mentions"]
     told = result["command"]
-    generator = next((name for part, name in GENERATORS.items() if part in told), "first")
+    generator = generator_of(told)
     encoder, sure = "tuned" if "--encoder" in told else "default", f"{result.get('sure', SURE):.0%}"
     return [NAMES[corpus], f"{figures['mentions']:,}", generator, encoder, sure, f"**{100 * figures['accuracy']:.1f}**",
             *others, f"{reached:.0%}", f"{figures['ece']:.3f}"]  # fmt: skip
