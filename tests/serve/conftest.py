@@ -35,6 +35,16 @@ def served(kb):
 
 
 @pytest.fixture
+def project(kb, tmp_path):
+    """A service with a project of its own."""
+    from serve_cases import Served
+
+    with Served(kb.path, "--project", tmp_path / "team.sqlite") as service:
+        service.project = tmp_path / "team.sqlite"
+        yield service
+
+
+@pytest.fixture
 def opened(browser, served):
     """Opens the page of a service; it must be silent and ask nothing of anybody but its service."""
     contexts, noises = [], []

@@ -8,7 +8,19 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from browser_cases import browser  # noqa: F401, the fixture
-from page_cases import add, exported, looks_right, marks, press, says, state, words
+from page_cases import (
+    add,
+    exported,
+    is_asked_when_left,
+    looks_right,
+    marks,
+    press,
+    saved,
+    says,
+    state,
+    words,
+    work,
+)
 from serve_cases import PATIENCE, Served
 
 from nomina.corpora import read_corpus
@@ -18,28 +30,6 @@ from nomina.types import Entity, Name
 pytestmark = pytest.mark.extras
 
 TEXT = "Ataxia and seizure."
-
-
-@pytest.fixture
-def project(kb, tmp_path):
-    """A service with a project of its own."""
-    with Served(kb.path, "--project", tmp_path / "team.sqlite") as service:
-        service.project = tmp_path / "team.sqlite"
-        yield service
-
-
-def work(opened, service, name, context=None, **options):
-    """A page whose annotator has given a name."""
-    page = opened(service, context, **options)
-    if context is None:
-        page.fill("#annotator", name)
-        page.click("#annotator-form button")
-    page.wait_for_function("name => document.getElementById('who').textContent.startsWith(name)", arg=name)
-    return page
-
-
-def saved(page, words="Saved"):
-    page.wait_for_function("words => document.getElementById('saved').textContent === words", arg=words)
 
 
 def history(path):
@@ -290,10 +280,6 @@ def test_what_is_not_saved_is_not_left_out_of_an_export_unseen(opened, kb, tmp_p
         assert asked
         assert exported(page, "#jsonl", tmp_path / "out.jsonl")[0].mentions[0].gold == (("A:4",),)
         assert not page.evaluate("() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))")
-
-
-def is_asked_when_left(page):
-    return page.evaluate("() => !dispatchEvent(new Event('beforeunload', { cancelable: true }))")
 
 
 @pytest.mark.parametrize("status", [403, 404, 408, 425])
