@@ -31,10 +31,9 @@ export function setToken(token) {
 
 async function ask(path, options = {}) {
   const answer = await answered(path, options);
+  if (answer.ok) return answer.json();
   const value = await answer.json().catch(() => ({})); // a proxy may answer otherwise
-  if (answer.status === 409) throw new Conflict(value);
-  if (!answer.ok) throw failure(answer, value);
-  return value;
+  throw answer.status === 409 ? new Conflict(value) : failure(answer, value);
 }
 
 const failure = ({ status }, { error }) =>
