@@ -22,7 +22,7 @@ export class ProjectStore {
   #blind;
   #told;
 
-  /** told: conflict (a key and who saved), failed (an error, or null when it is over), saved (words). */
+  /** told: conflict (a key and who saved), failed (an error, or null, and the one that is over), saved (words). */
   constructor(annotator, blind, told) {
     this.#annotator = annotator;
     this.#blind = blind;
@@ -57,8 +57,8 @@ export class ProjectStore {
   /** The documents as they are listed now: id, how much is undecided, how uncertain that is. */
   async list() {
     const { documents } = await client.projectList(this.#whose);
-    const before = this.documents;
-    this.documents = new Map(documents.map((row) => [String(row.number), before.get(String(row.number)) ?? stub(row)]));
+    const rows = documents.map((row) => [String(row.number), stub(row)]);
+    this.documents = new Map([...rows, ...this.documents]); // one that was added while they were asked for stays
     return documents;
   }
 
@@ -74,12 +74,12 @@ export class ProjectStore {
     return client.projectUnknown(this.#whose);
   }
 
-  /** Read a document, unless something of it is not saved yet; what was read too early is not taken. */
-  async load(key) {
+  /** Read a document, unless something of it is not saved yet; what was read too early, or isn't wanted, is not taken. */
+  async load(key, isWanted) {
     if (this.#isUnsaved(key)) return;
     const found = await this.#read(key);
     const known = this.#states.get(key)?.revision ?? found.revision;
-    if (this.#isUnsaved(key) || found.revision < known) return;
+    if (!isWanted() || this.#isUnsaved(key) || found.revision < known) return;
     if (found.revision > known) this.#forget(key);
     this.#take(key, found);
   }
@@ -99,7 +99,8 @@ export class ProjectStore {
   async find(id, text) {
     const key = [...this.documents].find(([, each]) => each.id === id)?.[0];
     if (key === undefined) return null;
-    if (this.documents.get(key).mentions === null) await this.load(key);
+    const isNew = () => this.documents.get(key).mentions === null;
+    if (isNew()) await this.load(key, isNew);
     if (this.documents.get(key).text !== text) throw new Error("another document has this id: rename this one");
     return key;
   }
@@ -129,7 +130,9 @@ export class ProjectStore {
 
   /** After a conflict: what is saved; what was here can be had again by undoing that. */
   async takeTheirs(key) {
-    const [mine, theirs] = await this.#both(key);
+    const both = await this.#both(key);
+    if (both === null) return true;
+    const [mine, theirs] = both;
     this.#undos.push({ key, mentions: mine, selected: 0 });
     this.documents.get(key).mentions = theirs;
     this.#settled(key);
@@ -138,14 +141,19 @@ export class ProjectStore {
 
   /** After a conflict: what was decided here, over what is saved. */
   async keepMine(key) {
-    const [mine, theirs] = await this.#both(key);
+    const both = await this.#both(key);
+    if (both === null) return;
+    const [mine, theirs] = both;
     this.#undos.push({ key, mentions: theirs, selected: 0 });
     this.#put(key, mine);
   }
 
+  /** What was decided here, over what is saved, and what is saved; null where the conflict is over by then. */
   async #both(key) {
+    const before = this.conflictOf(key);
     const found = await this.#read(key);
-    const { saved } = this.#states.get(key);
+    const { saved, conflict } = this.#states.get(key);
+    if (conflict === null || conflict !== before) return null;
     const { mentions } = this.documents.get(key);
     this.#forget(key);
     this.#take(key, found);
@@ -184,6 +192,7 @@ export class ProjectStore {
     } finally {
       state.busy = false;
     }
+    if (state.isRefused && state.save.mentions !== this.documents.get(key).mentions) this.#send(key); // decided since
   }
 
   /** Whether there is a save to send: one that was not taken, or what was decided since. */
@@ -198,9 +207,11 @@ export class ProjectStore {
 
   /** All of a document is saved; what is said now is of the others. */
   #settled(key) {
-    if (this.#failing.delete(key)) this.#told.failed([...this.#failing.values()].at(-1) ?? null);
-    const isOther = [...this.#states].some(([each, { conflict }]) => conflict || this.#failing.has(each));
-    this.#told.saved(isOther ? "Not saved" : "Saved");
+    const over = this.#failing.get(key);
+    if (this.#failing.delete(key)) this.#told.failed([...this.#failing.values()].at(-1) ?? null, over);
+    const others = [...this.#states.keys()].filter((each) => each !== key && this.#isUnsaved(each));
+    const isFailing = others.some((each) => this.isStale(each) || this.#failing.has(each));
+    this.#told.saved(isFailing ? "Not saved" : others.length ? "Saving …" : "Saved");
   }
 
   /** What is not saved stays so until it is, whatever the reason: it is asked about before it can be lost. */

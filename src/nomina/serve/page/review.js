@@ -83,8 +83,7 @@ async function openProject({ name, blind }) {
   $("work").hidden = true;
   $("annotator-form").hidden = annotator !== null;
   if (annotator === null) return $("annotator").focus();
-  const told = { conflict: showConflict, failed: problem, saved: (words) => ($("saved").textContent = words) };
-  const project = new ProjectStore(annotator, blind, told);
+  const project = new ProjectStore(annotator, blind, { conflict: showConflict, failed, saved });
   await project.list();
   keepIn(project);
   $("who").textContent = `${annotator} · ${name}`;
@@ -93,6 +92,15 @@ async function openProject({ name, blind }) {
   $("input").hidden = false;
   await open(anyDocument());
   await showUnknownIds();
+}
+
+/** What is over is no longer said, but what was said instead of it stays. */
+function failed(error, over = null) {
+  if (over === null || ["", over.message].includes($("problem").textContent)) problem(error);
+}
+
+function saved(words) {
+  $("saved").textContent = words;
 }
 
 function setAnnotator() {

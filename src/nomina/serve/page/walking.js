@@ -19,7 +19,7 @@ export function listDocuments() {
 /** Show a document, or that there is none; of several that are to be opened at a time, the last one. */
 export async function open(key) {
   const own = (opening += 1);
-  if (store.isProject && key !== null) await store.load(key);
+  if (store.isProject && key !== null) await store.load(key, () => own === opening);
   if (own !== opening) return;
   Object.assign(now, { key, mention: -1, found: null });
   listDocuments();
