@@ -7,7 +7,23 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from browser_cases import browser  # noqa: F401, the fixture
-from page_cases import SAID, add, hold, holds, let, marks, press, problem, saved, shows, words, work
+from page_cases import (
+    SAID,
+    SELECT,
+    add,
+    hold,
+    holds,
+    let,
+    marks,
+    press,
+    problem,
+    saved,
+    says,
+    shows,
+    state,
+    words,
+    work,
+)
 
 from nomina.corpora import read_corpus
 
@@ -15,6 +31,50 @@ pytestmark = pytest.mark.extras
 
 TEXT = "Ataxia and seizure, fits."
 TWO = '{"id": "a", "text": "Ataxia and seizure."}\n{"id": "b", "text": "Fit."}'
+
+
+def in_conflict(opened, project):
+    """A page whose annotator has decided what another one has decided meanwhile."""
+    anna = work(opened, project, "anna")
+    add(anna, TWO)
+    ben = work(opened, project, "ben")
+    ben.wait_for_selector("mark")
+    press(anna, "a")
+    saved(anna)
+    press(ben, "x")
+    ben.wait_for_selector("#conflict", state="visible")
+    return ben
+
+
+@pytest.mark.parametrize("second", ["#take-theirs", "#keep-mine"])
+def test_a_conflict_that_is_settled_twice_loses_nothing(opened, project, second):
+    page = in_conflict(opened, project)
+    hold(page, "documents/1?")
+    page.click("#take-theirs")
+    page.click(second)
+    holds(page, 2)
+    page.focus("#query")
+    let(page)
+    let(page, 1)
+    page.keyboard.type("u")
+    assert page.input_value("#query") == "u"
+    assert state(page).startswith("decided: A:4")
+    press(page, "u")
+    saved(page)
+    assert state(page).startswith("decided: no concept")
+
+
+def test_a_conflict_is_settled_where_it_was_and_another_document_stays_open(opened, project):
+    page = in_conflict(opened, project)
+    hold(page, "documents/1?")
+    page.click("#keep-mine")
+    holds(page)
+    page.select_option("#document", label="b")
+    shows(page, "Fit.")
+    let(page)
+    saved(page)
+    assert page.text_content("#text") == "Fit."
+    assert [each.mentions[0].gold for each in read_corpus(project.project) if each.mentions] == [(("-1",),)]
 
 
 def test_what_is_shown_is_what_is_decided_of_when_documents_are_chosen_quickly(opened, project):
@@ -110,3 +170,125 @@ def test_what_is_wrong_with_something_else_is_still_said_when_a_save_is_made_up_
     page.unroute("**/changes")
     saved(page)
     assert problem(page).startswith("line 1")
+
+
+def test_the_document_that_is_shown_is_chosen_in_the_list_when_another_one_cannot_be_read(opened, project):
+    page = work(opened, project, "anna")
+    add(page, TWO)
+    page.route("**/documents/2?", lambda route: route.fulfill(status=503, json={"error": "too busy"}))
+    page.select_option("#document", label="b")
+    assert problem(page) == "too busy"
+    assert page.locator("#document option:checked").text_content() == "a"
+
+
+def test_what_is_undone_elsewhere_leaves_the_document_that_is_open_as_it_is(opened, project):
+    page = work(opened, project, "anna")
+    add(page, '{"id": "a", "text": "Ataxia. Fit."}\n{"id": "b", "text": "Fit."}\n{"id": "c", "text": "Fit. Ataxia."}')
+    page.route("**/documents/1/changes", lambda route: route.fulfill(status=422, json={"error": "no such thing"}))
+    press(page, "j", "x")
+    saved(page, "Not saved: no such thing")
+    page.select_option("#document", label="b")
+    shows(page, "Fit.")
+    hold(page, "documents/1?")
+    page.click("#undo")
+    holds(page)
+    page.select_option("#document", label="c")
+    shows(page, "Fit. Ataxia.")
+    let(page)
+    says(page, "Undone")
+    assert words(page) == "Fit"
+
+
+def test_of_several_searches_the_last_one_is_shown(opened):
+    page = opened()
+    add(page, "Ataxia.")
+    hold(page, "q=short")
+    for typed in ("short stature", "seizure"):
+        page.fill("#query", typed)
+        page.press("#query", "Enter")
+    holds(page)
+    says(page, "found for seizure")
+    let(page)
+    assert "found for seizure" in page.text_content("#status")
+    assert page.locator("#candidates .id").first.text_content() == "A:2"
+
+
+@pytest.mark.parametrize("box", ["#query", "#paste"])
+def test_letters_that_are_typed_while_a_search_is_answered_are_no_commands(opened, box):
+    page = opened()
+    add(page, "Ataxia.")
+    page.click("summary")
+    hold(page, "search?")
+    page.fill("#query", "short")
+    page.press("#query", "Enter")
+    holds(page)
+    page.focus(box)
+    page.keyboard.type(" x")
+    let(page)
+    says(page, "concepts found for short")
+    page.keyboard.type("x")
+    assert page.input_value(box).endswith(" xx")
+    assert state(page).startswith("not decided")
+
+
+def test_a_search_that_is_left_is_over(opened):
+    page = opened()
+    add(page, "Ataxia.")
+    hold(page, "search?")
+    page.fill("#query", "short")
+    page.press("#query", "Enter")
+    holds(page)
+    page.press("#query", "Escape")
+    let(page)
+    assert page.text_content("#candidates-title") == "Candidates"
+    page.keyboard.press("a")
+    assert state(page).startswith("decided: A:4")
+
+
+def test_a_new_span_is_made_once_and_leaves_what_is_typed_and_looked_at(opened):
+    page = opened()
+    add(page, "Ataxia, seizure, unknown words.")
+    hold(page, "link")
+    page.evaluate(SELECT, [2, 9])
+    page.keyboard.type("mm")
+    holds(page, 2)
+    page.keyboard.press("j")
+    page.click("summary")
+    page.focus("#paste")
+    let(page)
+    let(page, 1)
+    says(page, "New mention: unknown")
+    page.keyboard.type("x")
+    assert marks(page) == ["Ataxia", "seizure", "unknown"]
+    assert page.text_content("#count").startswith("3 mentions")
+    assert page.input_value("#paste") == "x"
+    assert (words(page), state(page)[:11]) == ("seizure", "not decided")
+
+
+def test_a_span_whose_document_is_no_longer_open_is_not_said_to_be_made(opened):
+    page = opened()
+    add(page, '{"id": "a", "text": "Ataxia, unknown words."}\n{"id": "b", "text": "Fit."}')
+    hold(page, "link")
+    page.evaluate(SELECT, [2, 9])
+    page.keyboard.press("m")
+    holds(page)
+    page.select_option("#document", label="b")
+    let(page)
+    assert problem(page).startswith("nothing is changed")
+    assert "New mention" not in page.text_content("#status")
+
+
+def test_ids_that_the_kb_does_not_have_are_those_of_the_last_answer(opened, project):
+    page = work(opened, project, "anna")
+    add(page, TEXT)
+    hold(page, "unknown?")
+    page.click("#jsonl")
+    holds(page)
+    told = {"total": 1, "ids": {"B:1": 1}}
+    page.route("**/unknown?", lambda route: route.fulfill(json=told))
+    page.click("#jsonl")
+    holds(page, 2)
+    let(page, 1)
+    page.wait_for_selector("#unknown", state="visible")
+    let(page)
+    assert page.is_visible("#unknown")

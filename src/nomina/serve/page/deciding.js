@@ -4,10 +4,10 @@ import { sorted } from "./changes.js";
 import * as client from "./client.js";
 import { NIL } from "./formats.js";
 import { textAt } from "./offsets.js";
-import { $, candidatesNow, decidedNow, here, mentionNow, now, say, store, tried } from "./page.js";
+import { $, candidatesNow, decidedNow, here, isTyping, mentionNow, now, say, store, tried } from "./page.js";
 import { pieces, selectedSpan } from "./text.js";
 import { stateOf } from "./view.js";
-import { anyDocument, draw, go, markNow, open, show, showCount } from "./walking.js";
+import { anyDocument, draw, go, markNow, open, show, showCount, turnTo } from "./walking.js";
 
 function change(mentions) {
   store.change(now.key, mentions, now.mention);
@@ -34,8 +34,10 @@ export const undo = tried(async () => {
   const last = store.undo();
   if (last === null) return say("There is nothing to undo");
   if (last.key !== now.key) await open(last.key);
-  draw();
-  go(last.selected, true);
+  if (last.key === now.key) {
+    draw();
+    go(last.selected, true);
+  }
   say("Undone");
 });
 
@@ -43,35 +45,45 @@ export const search = tried(async () => {
   const words = $("query").value.trim();
   const mention = mentionNow();
   if (!words || mention === null) return;
+  const from = document.activeElement;
+  const own = (now.search = {});
   const found = await client.search(words);
-  if (mention !== mentionNow()) return;
+  if (own !== now.search || mention !== mentionNow()) return;
   Object.assign(now, { found, choice: 0 });
   show();
   say(`${found.length} concepts found for ${words}`);
-  $("candidates").querySelector("button")?.focus();
+  const isTyped = document.activeElement !== from || $("query").value.trim() !== words;
+  if (!isTyped) $("candidates").querySelector("button")?.focus();
 });
 
-/** Put new mentions in the place of one, or beside all. */
+/** Put new mentions in the place of one, or beside all; look at the first, unless somebody looks at another by then. */
 async function put(spans, instead) {
-  const { key } = now;
+  const { key, mention } = now;
+  const from = document.activeElement;
   const { id, text, sections } = here();
   const asked = spans.map((span) => ({ spans: [span], type: instead?.type ?? null }));
   const { predictions } = await client.link({ id, text, sections, mentions: asked });
   const isGone = instead !== null && !here()?.mentions.includes(instead);
-  if (key !== now.key || isGone) return;
+  if (key !== now.key || isGone) throw new Error("nothing is changed: you went on before the service had answered");
+  if (instead === null && placeOf(spans[0]) >= 0) return; // asked for twice
+  const isElsewhere = isTyping() && document.activeElement !== from;
+  const looked = now.mention === mention ? null : mentionNow();
   const found = predictions.map((each) => fromPrediction(each, null));
   const mentions = sorted([...here().mentions.filter((each) => each !== instead), ...found]);
   change(mentions);
   draw();
-  go(mentions.indexOf(found[0]), true);
+  go(mentions.indexOf(looked ?? found[0]), !isElsewhere);
 }
+
+/** The number of the mention that has just this span; -1 where there is none. */
+const placeOf = (span) => here().mentions.findIndex(({ spans }) => String(spans) === String(span));
 
 const selected = () => selectedSpan($("text"), here().text, now.offsets);
 
 export const newSpan = tried(async () => {
   const span = selected();
   if (span === null) return say("Select some of the text first");
-  const there = here().mentions.findIndex(({ spans }) => String(spans) === String(span));
+  const there = placeOf(span);
   if (there >= 0) {
     go(there, true);
     return say("This is a mention already");
@@ -100,12 +112,14 @@ export const remove = tried(() => {
 
 /** After another tab changed the document: one of the two stays. */
 export const settle = tried(async (theirs) => {
-  const { key, mention } = now;
+  const { key } = now;
   let isThere = true;
   if (theirs) isThere = await store.takeTheirs(key);
   else await store.keepMine(key);
-  await open(isThere ? key : anyDocument());
-  if (isThere && mention < here().mentions.length) go(mention, true);
+  if (key !== now.key) return;
+  const { mention } = now;
+  turnTo(isThere ? key : anyDocument());
+  if (isThere && mention < here().mentions.length) go(mention, !isTyping());
 });
 
 export function forget() {

@@ -20,8 +20,8 @@ const CONFLICT = {
 
 export const $ = (id) => document.getElementById(id);
 
-/** The document that is open, the mention that is looked at, the candidate that is chosen, what a search found. */
-export const now = { key: null, mention: -1, choice: 0, offsets: null, found: null, kb: null };
+/** The document that is open, the mention that is looked at, the candidate that is chosen, the last search, its finds. */
+export const now = { key: null, mention: -1, choice: 0, offsets: null, search: null, found: null, kb: null };
 
 /** Where the documents are: in this browser, or in a project of the service. */
 export let store = new Store(showConflict, problem);
@@ -54,6 +54,9 @@ export function decidedNow() {
 
 /** The id whose concept is shown: of the chosen candidate, else what is decided. */
 export const chosenNow = () => candidatesNow()[now.choice]?.entity_id ?? decidedNow();
+
+/** Whether letters are what somebody types, and no commands. */
+export const isTyping = (at = document.activeElement) => at.matches("input:not([type=checkbox]), textarea, select");
 
 export function say(words) {
   $("status").textContent = words;

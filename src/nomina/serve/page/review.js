@@ -4,7 +4,7 @@ import * as client from "./client.js";
 import { toBioC } from "./bioc.js";
 import { accept, forget, newSpan, nil, remove, search, settle, split, undo } from "./deciding.js";
 import { toJsonLines, toPubTator } from "./formats.js";
-import { $, keepIn, now, problem, say, showConflict, store, tried } from "./page.js";
+import { $, isTyping, keepIn, now, problem, say, showConflict, store, tried } from "./page.js";
 import { ProjectStore } from "./project.js";
 import { anyDocument, go, open, other, refilter, show, showCount, showUnknownIds, step } from "./walking.js";
 import { download } from "./view.js";
@@ -28,7 +28,7 @@ function onKey(event) {
     go(now.mention, true);
     return;
   }
-  if (target.matches("input:not([type=checkbox]), textarea, select")) return;
+  if (isTyping(target)) return;
   if (key.length === 1 ? !$("keys").checked : !target.matches("mark")) return;
   if (!Object.hasOwn(COMMANDS, key)) return;
   event.preventDefault();

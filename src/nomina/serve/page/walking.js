@@ -7,6 +7,7 @@ import { select, showText } from "./text.js";
 import { showCandidates, showConcept, showUnknown, stateOf } from "./view.js";
 
 let opening = 0;
+let asking = 0;
 
 export const anyDocument = () => store.documents.keys().next().value ?? null;
 
@@ -19,8 +20,17 @@ export function listDocuments() {
 /** Show a document, or that there is none; of several that are to be opened at a time, the last one. */
 export async function open(key) {
   const own = (opening += 1);
-  if (store.isProject && key !== null) await store.load(key, () => own === opening);
-  if (own !== opening) return;
+  try {
+    if (store.isProject && key !== null) await store.load(key, () => own === opening);
+  } catch (error) {
+    if (now.key !== null) listDocuments(); // there the one that is still shown is chosen
+    throw error;
+  }
+  if (own === opening) turnTo(key);
+}
+
+/** Show a document that is read already, or that there is none. */
+export function turnTo(key) {
   Object.assign(now, { key, mention: -1, found: null });
   listDocuments();
   $("conflict").hidden = true;
@@ -66,7 +76,9 @@ export function showCount() {
 
 /** Say how many decided ids of a project the KB does not have. */
 export async function showUnknownIds() {
+  const own = (asking += 1);
   const { total, ids } = (await store.unknown()) ?? { total: 0, ids: {} };
+  if (own !== asking) return;
   const first = Object.entries(ids).slice(0, 3).map(([id, mentions]) => `${id} (${mentions})`);
   const said = `${total} decided ${total === 1 ? "id is" : "ids are"} not in this version of the KB: ${first.join(", ")}`;
   $("unknown").textContent = `${said}${total > first.length ? ", …" : ""}. They stay, and are exported.`;
@@ -75,7 +87,7 @@ export async function showUnknownIds() {
 
 /** Look at a mention by its number; -1 is none. What is decided is chosen; -1, where it is no candidate. */
 export function go(number, focus = false) {
-  Object.assign(now, { mention: number, found: null });
+  Object.assign(now, { mention: number, found: null, search: null });
   const mention = mentionNow();
   const chosen = mention?.candidates.findIndex(({ entity_id: id }) => mention.gold?.[0][0] === id) ?? -1;
   now.choice = chosen >= 0 || decidedNow() !== null ? chosen : 0;
