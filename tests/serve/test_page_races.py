@@ -8,6 +8,7 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from browser_cases import browser  # noqa: F401, the fixture
 from page_cases import (
+    DROP,
     SAID,
     SELECT,
     add,
@@ -181,6 +182,18 @@ def test_the_document_that_is_shown_is_chosen_in_the_list_when_another_one_canno
     assert page.locator("#document option:checked").text_content() == "a"
 
 
+def test_nothing_can_be_clicked_before_the_first_document_is_there(opened, project):
+    page = work(opened, project, "anna")
+    hold(page, "documents/1?")
+    page.fill("#paste", TEXT)
+    page.click("#add button")
+    holds(page)
+    assert not page.is_visible("#work")
+    let(page)
+    says(page, "1 of 1 documents added")
+    assert marks(page) == ["Ataxia", "seizure", "fits"]
+
+
 def test_what_is_undone_elsewhere_leaves_the_document_that_is_open_as_it_is(opened, project):
     page = work(opened, project, "anna")
     add(page, '{"id": "a", "text": "Ataxia. Fit."}\n{"id": "b", "text": "Fit."}\n{"id": "c", "text": "Fit. Ataxia."}')
@@ -276,6 +289,58 @@ def test_a_span_whose_document_is_no_longer_open_is_not_said_to_be_made(opened):
     let(page)
     assert problem(page).startswith("nothing is changed")
     assert "New mention" not in page.text_content("#status")
+
+
+def test_what_is_added_meanwhile_waits_and_each_can_be_stopped(opened):
+    page = opened()
+    hold(page, "Ataxia")
+    page.fill("#paste", "Ataxia.")
+    page.click("#add button")
+    holds(page)
+    page.evaluate(DROP, "Seizure.")
+    page.click("#stop")
+    page.focus("#paste")
+    let(page)
+    says(page, "1 of 1 documents added")
+    assert marks(page) == ["Seizure"]
+    assert not page.is_visible("#problem")
+    assert not page.is_visible("#stop")
+    assert page.input_value("#paste") == "Ataxia."
+
+
+def test_what_is_there_already_is_stopped_too(opened, project):
+    page = work(opened, project, "anna")
+    add(page, TWO + '\n{"id": "c", "text": "Seizure."}')
+    page.reload()
+    page.wait_for_selector("mark")
+    hold(page, "documents/2?")
+    page.fill("#paste", TWO + '\n{"id": "c", "text": "Seizure."}')
+    page.click("#add button")
+    holds(page)
+    page.click("#stop")
+    let(page)
+    says(page, "2 of 3 documents added")
+
+
+def test_a_box_in_which_somebody_types_stays_open_when_a_file_is_added(opened):
+    page = opened()
+    page.wait_for_selector("#paste")
+    hold(page, "link")
+    page.evaluate(DROP, "Ataxia.")
+    holds(page)
+    page.focus("#paste")
+    let(page)
+    says(page, "1 of 1 documents added")
+    page.keyboard.type("x")
+    assert page.input_value("#paste") == "x"
+
+
+def test_what_could_not_be_added_is_said_whatever_comes_after_it(opened, project):
+    page = work(opened, project, "anna")
+    add(page, '{"id": "a", "text": "Ataxia."}')
+    page.route("**/unknown?", lambda route: route.abort())
+    add(page, '{"id": "a", "text": "Seizure."}')
+    assert problem(page).startswith("a: another document has this id")
 
 
 def test_ids_that_the_kb_does_not_have_are_those_of_the_last_answer(opened, project):

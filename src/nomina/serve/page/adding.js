@@ -7,10 +7,24 @@ import { keyOf } from "./store.js";
 import { listDocuments, open, showCount, showUnknownIds } from "./walking.js";
 
 let stopped = null;
+let before = Promise.resolve(); // the end of what is added at present
 
 /** pasted: what the documents were read from where that is in the page; it goes where all of them are added. */
 async function addAll(documents, pasted = null) {
   if ($("input").hidden) throw new Error("nothing can be added before the service has answered and knows who is working");
+  const turn = before.then(() => addEach(documents));
+  before = turn.catch(() => {});
+  const failed = await turn;
+  if (failed.length) {
+    showUnknownIds().catch(() => {}); // what failed is said, however this is answered
+    throw new Error(failed[0] + (failed.length > 1 ? ` (and ${failed.length - 1} more)` : ""));
+  }
+  close(pasted);
+  await showUnknownIds();
+}
+
+/** What could not be added, and why. */
+async function addEach(documents) {
   stopped = new AbortController();
   const { signal } = stopped;
   const failed = [];
@@ -33,18 +47,17 @@ async function addAll(documents, pasted = null) {
     $("progress").hidden = $("stop").hidden = true;
     say(`${done} of ${documents.length} documents added`);
   }
-  if (!failed.length) close(pasted);
-  await showUnknownIds();
-  if (failed.length) throw new Error(failed[0] + (failed.length > 1 ? ` (and ${failed.length - 1} more)` : ""));
+  return failed;
 }
 
-/** At once with what is said, so that nothing that is pasted behind it goes or is hidden. */
+/** At once with what is said, so that nothing that is pasted or typed behind it goes or is hidden. */
 function close(pasted) {
   if ($("paste").value === pasted) $("paste").value = "";
-  if (pasted === null || $("paste").value === "") $("input").open = false;
+  if ($("paste").value === "" && document.activeElement !== $("paste")) $("input").open = false;
 }
 
 async function addOne(given, signal) {
+  signal.throwIfAborted();
   let key = await store.find(given.id, given.text);
   if (key === null) {
     const { predictions, kb } = await link(given, signal);
@@ -52,9 +65,9 @@ async function addOne(given, signal) {
     const mentions = predictions.map((each, number) => fromPrediction(each, gold[number] ?? null));
     key = await store.add({ id: given.id, text: given.text, sections: given.sections, mentions: sorted(mentions), kb });
   }
+  if (now.key === null) return open(key);
   listDocuments();
-  if (now.key === null) await open(key);
-  else showCount();
+  showCount();
 }
 
 /** A mention as the page keeps it: a prediction, and the gold that somebody decided; null where nobody has. */
