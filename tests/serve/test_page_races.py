@@ -14,6 +14,7 @@ from page_cases import (
     add,
     hold,
     holds,
+    is_asked_when_left,
     let,
     marks,
     press,
@@ -173,6 +174,22 @@ def test_what_is_wrong_with_something_else_is_still_said_when_a_save_is_made_up_
     assert problem(page).startswith("line 1")
 
 
+def test_a_project_that_is_begun_twice_is_open_once(opened, project):
+    page = opened(project)
+    page.fill("#annotator", "anna")
+    hold(page, "project?")
+    page.dblclick("#annotator-form button")
+    holds(page, 2)
+    let(page)
+    add(page, TEXT)
+    page.route("**/changes", lambda route: route.abort())
+    press(page, "a")
+    saved(page, "Not saved")
+    let(page, 1)
+    assert state(page).startswith("decided: A:4")
+    assert is_asked_when_left(page)
+
+
 def test_the_document_that_is_shown_is_chosen_in_the_list_when_another_one_cannot_be_read(opened, project):
     page = work(opened, project, "anna")
     add(page, TWO)
@@ -192,6 +209,18 @@ def test_nothing_can_be_clicked_before_the_first_document_is_there(opened, proje
     let(page)
     says(page, "1 of 1 documents added")
     assert marks(page) == ["Ataxia", "seizure", "fits"]
+
+
+def test_the_most_uncertain_document_is_not_opened_over_one_that_was_chosen_since(opened, project):
+    page = work(opened, project, "anna")
+    add(page, TWO + '\n{"id": "c", "text": "Seizure."}')
+    hold(page, "project?")
+    page.click("#uncertain")
+    holds(page)
+    page.select_option("#document", label="c")
+    shows(page, "Seizure.")
+    let(page)
+    assert page.text_content("#text") == "Seizure."
 
 
 def test_what_is_undone_elsewhere_leaves_the_document_that_is_open_as_it_is(opened, project):
@@ -357,3 +386,14 @@ def test_ids_that_the_kb_does_not_have_are_those_of_the_last_answer(opened, proj
     page.wait_for_selector("#unknown", state="visible")
     let(page)
     assert page.is_visible("#unknown")
+
+
+def test_a_service_that_does_not_answer_at_first_is_asked_again_by_a_reload(opened, served):
+    page = opened()
+    page.route("**/info", lambda route: route.fulfill(status=503, json={"error": "not ready"}))
+    page.reload()
+    assert problem(page) == "not ready: reload this page"
+    page.unroute("**/info")
+    page.reload()
+    add(page, "Ataxia.")
+    assert marks(page) == ["Ataxia"]

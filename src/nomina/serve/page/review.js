@@ -54,17 +54,23 @@ function onDrop(event) {
 const exported = (write, format, name) => tried(async () => {
   const isHere = !store.isProject;
   download(name, isHere ? write([...store.documents.values()]) : await store.exported(format));
-  await showUnknownIds();
   say(`Exported ${store.documents.size} documents`);
+  await showUnknownIds();
 });
 
 const begin = tried(async () => {
-  const { project } = await showKb();
+  const { project } = await showKb().catch(unanswered);
   $("token-form").hidden = true;
   if (store.isProject) store.retry();
   else if (project) await openProject(project);
   else $("input").hidden = false;
 });
+
+/** Where nothing can be done yet, the way on is another try. */
+function unanswered(error) {
+  if (error instanceof client.TokenNeeded || !$("input").hidden) throw error;
+  throw new Error(`${error.message}: reload this page`);
+}
 
 /** Say which KB is served, and what was linked or decided with another one. */
 async function showKb() {
@@ -84,7 +90,8 @@ async function openProject({ name, blind }) {
   $("annotator-form").hidden = annotator !== null;
   if (annotator === null) return $("annotator").focus();
   const project = new ProjectStore(annotator, blind, { conflict: showConflict, failed, saved });
-  await project.list();
+  await project.list().catch(unanswered);
+  if (store.isProject) return; // begun twice
   keepIn(project);
   $("who").textContent = `${annotator} · ${name}`;
   for (const id of ["project", "uncertain"]) $(id).hidden = false;
@@ -117,10 +124,12 @@ function rename() {
 }
 
 const openUncertain = tried(async () => {
-  const key = await store.mostUncertain(now.key);
+  const from = now.key;
+  const key = await store.mostUncertain(from);
+  if (now.key !== from) return; // another one was opened meanwhile
   if (key === null) return say("No other document has undecided mentions");
   await open(key);
-  say("The most uncertain document is open");
+  if (now.key === key) say("The most uncertain document is open");
 });
 
 async function withToken() {
