@@ -10,7 +10,6 @@ from browser_cases import browser  # noqa: F401, the fixture
 from page_cases import (
     DROP,
     SAID,
-    SELECT,
     add,
     hold,
     holds,
@@ -285,39 +284,6 @@ def test_a_search_that_is_left_is_over(opened):
     assert page.text_content("#candidates-title") == "Candidates"
     page.keyboard.press("a")
     assert state(page).startswith("decided: A:4")
-
-
-def test_a_new_span_is_made_once_and_leaves_what_is_typed_and_looked_at(opened):
-    page = opened()
-    add(page, "Ataxia, seizure, unknown words.")
-    hold(page, "link")
-    page.evaluate(SELECT, [2, 9])
-    page.keyboard.type("mm")
-    holds(page, 2)
-    page.keyboard.press("j")
-    page.click("summary")
-    page.focus("#paste")
-    let(page)
-    let(page, 1)
-    says(page, "New mention: unknown")
-    page.keyboard.type("x")
-    assert marks(page) == ["Ataxia", "seizure", "unknown"]
-    assert page.text_content("#count").startswith("3 mentions")
-    assert page.input_value("#paste") == "x"
-    assert (words(page), state(page)[:11]) == ("seizure", "not decided")
-
-
-def test_a_span_whose_document_is_no_longer_open_is_not_said_to_be_made(opened):
-    page = opened()
-    add(page, '{"id": "a", "text": "Ataxia, unknown words."}\n{"id": "b", "text": "Fit."}')
-    hold(page, "link")
-    page.evaluate(SELECT, [2, 9])
-    page.keyboard.press("m")
-    holds(page)
-    page.select_option("#document", label="b")
-    let(page)
-    assert problem(page).startswith("nothing is changed")
-    assert "New mention" not in page.text_content("#status")
 
 
 def test_what_is_added_meanwhile_waits_and_each_can_be_stopped(opened):

@@ -58,7 +58,8 @@ export const search = tried(async () => {
 
 /** Put new mentions in the place of one, or beside all; look at the first, unless somebody looks at another by then. */
 async function put(spans, instead) {
-  const { key, mention } = now;
+  const { key } = now;
+  const before = mentionNow();
   const from = document.activeElement;
   const { id, text, sections } = here();
   const asked = spans.map((span) => ({ spans: [span], type: instead?.type ?? null }));
@@ -67,12 +68,16 @@ async function put(spans, instead) {
   if (key !== now.key || isGone) throw new Error("nothing is changed: you went on before the service had answered");
   if (instead === null && placeOf(spans[0]) >= 0) return; // asked for twice
   const isElsewhere = isTyping() && document.activeElement !== from;
-  const looked = now.mention === mention ? null : mentionNow();
+  const isInText = document.activeElement.matches("mark");
+  const looked = mentionNow() === before ? null : mentionNow();
   const found = predictions.map((each) => fromPrediction(each, null));
   const mentions = sorted([...here().mentions.filter((each) => each !== instead), ...found]);
   change(mentions);
   draw();
-  go(mentions.indexOf(looked ?? found[0]), !isElsewhere);
+  if (looked === null) return go(mentions.indexOf(found[0]), !isElsewhere);
+  now.mention = mentions.indexOf(looked); // what was searched for it stays
+  const mark = markNow();
+  if (isInText) mark?.focus({ preventScroll: true });
 }
 
 /** The number of the mention that has just this span; -1 where there is none. */
@@ -92,12 +97,19 @@ export const newSpan = tried(async () => {
   say(`New mention: ${textAt(here().text, [span], now.offsets)}`);
 });
 
+let splitting = null; // the mention whose parts are asked for
+
 export const split = tried(async () => {
   const mention = mentionNow();
-  if (mention === null) return;
+  if (mention === null || mention === splitting) return;
   const spans = pieces(mention, selected(), here().text, now.offsets);
   if (spans.length < 2) return say("Select a part of the mention to split off");
-  await put(spans, mention);
+  splitting = mention;
+  try {
+    await put(spans, mention);
+  } finally {
+    splitting = null;
+  }
   say(`Split into ${spans.length}`);
 });
 
