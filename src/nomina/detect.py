@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from string import ascii_lowercase
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -22,7 +21,7 @@ from nomina.abbreviations import Definition, definitions
 from nomina.enumerations import joined, shared_names
 from nomina.errors import UsageError
 from nomina.lexicon import STEP, Lexicon, Match, forms
-from nomina.span_words import GRAMMAR
+from nomina.span_words import GRAMMAR, is_empty
 from nomina.text import normalise
 from nomina.types import Document, Mention, Span
 from nomina.units import END, WORD, Units, Vocabulary, complete, content_follows
@@ -142,7 +141,7 @@ class Detector:
 
         Where the KB has only the short form, its long form is found too.
         """
-        longs = {d.short: d.long for d in reversed(defined)}
+        longs = {d.short: d.long for d in reversed(defined) if d.short not in GRAMMAR}
         places = {place: short for short in sorted(longs, key=len) for place in _whole_words(text, short)}
         found = [f for f in found if f.spans[0] not in places or self._fits(f.matches, longs[places[f.spans[0]]])]
         wanted = [(place, self._matches(longs[short])) for place, short in reversed(places.items())]
@@ -189,10 +188,10 @@ class Detector:
             return len(text) == _SHORTEST - 1 and text == surface and text.isalpha() and text.isupper()
         if not set(_MARK.findall(text)) <= set(_MARK.findall(surface)):
             return False
-        if text.lower() in GRAMMAR and not text.isupper():
-            return False
         as_written = text.removesuffix("s") == surface.removesuffix("s")
-        return as_written or len(surface) > _LONGEST_ACRONYM or not (surface.isupper() or _is_lowered(text, surface))
+        if _is_common(text, surface):
+            return _has_capitals(text) and (as_written or surface.islower())
+        return as_written or len(surface) > _LONGEST_ACRONYM or not surface.isupper()
 
     def _sequences(self, units: Units) -> Iterator[Windows]:
         """Windows of adjacent words whose sequence is in the table.
@@ -279,9 +278,15 @@ def _inside(span: Span, ordered: Sequence[Span]) -> bool:
     return any(start <= span[0] and span[1] <= end for start, end in ordered[max(0, place - _NESTED) : place])
 
 
-def _is_lowered(text: str, surface: str) -> bool:
-    """Whether a word in small letters is written as an acronym that begins with some: "chILD", "mRNA"."""
-    return text.islower() and surface.isalpha() and surface.lstrip(ascii_lowercase).isupper()
+def _is_common(text: str, surface: str) -> bool:
+    """Whether a word is one of grammar or, where the name is written with capitals, of reports: "child" of "chILD"."""
+    word = text.lower()
+    return word in GRAMMAR or (_has_capitals(surface) and is_empty(word))
+
+
+def _has_capitals(word: str) -> bool:
+    """Whether a word has capitals behind its first letter."""
+    return word[1:] != word[1:].lower()
 
 
 def _whole_words(text: str, word: str) -> Iterator[Span]:

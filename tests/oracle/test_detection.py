@@ -128,8 +128,10 @@ def noun_follows(made: Made, last: int) -> bool:
 
 def admissible(text: str, surface: str) -> bool:
     marks, may_have = ({mark for mark in ",()[]{}/;:" if mark in one} for one in (text, surface))
-    if len(text) < 3 or marks - may_have or (text.lower() in GRAMMAR and not text.isupper()):
+    if len(text) < 3 or marks - may_have:
         return False
+    if text.lower() in GRAMMAR:
+        return text.isupper() and surface in (text, surface.lower())
     acronym = surface.isupper() and len(surface) <= 6
     return not acronym or text in (surface, f"{surface}s", surface.removesuffix("s"))
 
