@@ -71,6 +71,7 @@ def test_a_split_that_is_asked_for_twice_is_one(opened):
     hold(page, "link")
     press(page, "s", "s")
     holds(page)
+    assert page.evaluate("held.length") == 1
     let(page)
     says(page, "Split into 2")
     assert marks(page) == ["Ataxia", "seizure"]
