@@ -16,6 +16,7 @@ from typing import NamedTuple, cast
 import click
 
 from nomina._version import __version__
+from nomina.cli import interrupts
 from nomina.errors import NominaError
 
 USER_MISTAKE = 2
@@ -95,7 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; ``argv`` stands for ``sys.argv[1:]``."""
     _use_utf8()
     try:
-        code = group.main(argv, prog_name="nomina", standalone_mode=False)
+        with interrupts.kept():
+            code = group.main(argv, prog_name="nomina", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         return _pipe_closed()
