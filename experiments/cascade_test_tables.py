@@ -37,8 +37,8 @@ better alone, the cascade too on the development set and not on the test set. Wh
 BioSyn processed them and a part was fine-tuned on the names of the very dictionary (NCBI's generator,
 BC5CDR-d's encoder), and on AskAPatient, it is little ahead of that one, or not surely; nor of the
 encoder on diseases as published, where most mentions equal a name. Behind pairs of its own beams (ANGEL)
-BC5CDR's generator is better alone, and has the right concept less often among its five. With it a
-cascade of diseases is better where mentions are looked up without those of training among the names
+BC5CDR's generator is better alone, and of diseases has the right concept less often among its five. With
+it a cascade of diseases is better where mentions are looked up without those of training among the names
 (clean-kb), by the development set too; elsewhere development sets tell the two apart by less than a
 quarter of a point, test sets by less than a half: the other parts, so it seems, had offered before what
 the pairs win. What the table lacks was not run.
